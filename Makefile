@@ -77,7 +77,7 @@ DIST ?= dist
 BUILD = $(BIN)/uv build --quiet --offline --no-build-isolation --no-create-gitignore \
 	--python $(BIN)/python --out-dir $(DIST)
 
-format: $(VENV)/.installed-dev ## Mend what ruff can mend
+format: $(VENV)/.installed-dev ## Fix what ruff can fix
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 

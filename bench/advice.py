@@ -31,7 +31,8 @@ SCALE = 0.08
 SAYINGS: dict[str, tuple[Any, re.Pattern[str]]] = {
     "report": (report_of, re.compile(r"about ([\d,]+) matches like these ([\d,]+) would tell")),
     "leaderboard": (
-        standing_of, re.compile(r"about ([\d,.]+)( )times as many (?:deals|instances) would tell")
+        standing_of,
+        re.compile(r"about ([\d,.]+)( )times as many (?:instances|instances) would tell")
     ),
 }  # fmt: skip
 """Functions that make each sentence and the advice in it, by name."""
@@ -56,7 +57,7 @@ def study(drawing: Simulator, values: NDArray[np.float64], lead: float) -> pl.Da
     gain = 0.5 + SCALE * led.ravel()
     return drawing.frame(
         [f"p{at}" for at in player], [RIVAL] * len(player), np.zeros(len(player), np.int64),
-        [str(at) for at in instance], {"alice_gain": gain, "payoff.alice": 100 * gain},
+        [str(at) for at in instance], {"alice_gain": gain, "payoff_alice": 100 * gain},
     )  # fmt: skip
 
 

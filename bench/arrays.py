@@ -10,22 +10,22 @@ import numpy as np
 from bench.rows import Row
 from cheaptalk.arrays.games import ArrayGame, array_game
 from cheaptalk.games.item_bargaining.rules import PRESETS
-from cheaptalk.rules import Game, game_box
+from cheaptalk.rules import Game, get_game
 
 SECONDS = 3.0
 NUMPY_BATCH, JAX_BATCH = 10_000, 100_000
 GAMES: dict[str, Game] = {
-    "BG5": game_box("item_bargaining").rules.model_validate(PRESETS["BG5"]),
-    "BG2": game_box("item_bargaining").rules.model_validate(PRESETS["BG2"]),
-    "battle_royale, 30 rounds": game_box("battle_royale").rules.model_validate({"horizon": 30}),
-    "pirate_game, 5 pirates, 10 coins": game_box("pirate_game").rules.model_validate(
+    "BG5": get_game("item_bargaining").rules.model_validate(PRESETS["BG5"]),
+    "BG2": get_game("item_bargaining").rules.model_validate(PRESETS["BG2"]),
+    "battle_royale, 30 rounds": get_game("battle_royale").rules.model_validate({"horizon": 30}),
+    "pirate_game, 5 pirates, 10 coins": get_game("pirate_game").rules.model_validate(
         {"players": 5, "gold": 10}
     ),
-    "sealed_bid_auction, 3 bidders, once": game_box("sealed_bid_auction").rules.model_validate(
+    "sealed_bid_auction, 3 bidders, once": get_game("sealed_bid_auction").rules.model_validate(
         {"players": 3, "rounds": 1}
     ),
     **{
-        name: game_box(name).rules()
+        name: get_game(name).rules()
         for name in (
             "bargaining", "negotiation", "chip_trading", "diners_dilemma", "divide_the_dollar",
             "el_farol_bar", "guess_the_average", "public_goods", "sealed_bid_auction",
@@ -51,10 +51,12 @@ def by_numpy(game: ArrayGame[Any, Any]) -> float:
     """Steps a second."""
     luck, steps, began = np.random.default_rng(0), 0, time.perf_counter()
     while time.perf_counter() - began < SECONDS:
-        state = game.deal(luck.random((NUMPY_BATCH, game.luck), np.float32))
+        state = game.draw_instance(luck.random((NUMPY_BATCH, game.uniforms), np.float32))
         for _ in range(game.longest):
             steps += int((~game.over(state)).sum())
-            state = game.step(state, game.drawn(state, luck.random(NUMPY_BATCH, np.float32)))
+            state = game.step(
+                state, game.random_action(state, luck.random(NUMPY_BATCH, np.float32))
+            )
     return steps / (time.perf_counter() - began)
 
 
@@ -70,9 +72,9 @@ def by_jax(game: ArrayGame[Any, Any]) -> float:
             state, steps = carry
             steps += (~game.over(state)).sum()
             luck = jax.random.uniform(key, (JAX_BATCH,))
-            return (game.step(state, game.drawn(state, luck)), steps), None
+            return (game.step(state, game.random_action(state, luck)), steps), None
 
-        first = game.deal(jax.random.uniform(dealt, (JAX_BATCH, game.luck)))
+        first = game.draw_instance(jax.random.uniform(dealt, (JAX_BATCH, game.uniforms)))
         state, steps = jax.lax.scan(step, (first, 0), jax.random.split(keys, game.longest))[0]
         # all that was played counts, lest the compiler leave it out
         return game.returns(state), game.observe(state, 0).sum(), steps

@@ -2,7 +2,7 @@
 
 Simulates studies of known games, bootstraps each, and counts how often the 95 % interval of the
 equilibrium payoff holds the true one: where the equilibrium is well separated from any other, with
-deals that differ in how generous they are, and near a switch of equilibrium.
+instances that differ in how generous they are, and near a switch of equilibrium.
 """
 
 import sys
@@ -18,7 +18,7 @@ from cheaptalk.equilibrium.empirical.metrics import at_equilibrium
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 
 STUDIES = 2_000
-DEALS = 200
+INSTANCES = 200
 DRAWS = 1_000
 
 
@@ -27,10 +27,11 @@ class Known(NamedTuple):
 
     Attributes:
         payoffs: true means.
-        generosity: standard deviation of what a deal adds to all its payoffs.
+        generosity: standard deviation of what an instance adds to all its payoffs.
         paired: how the bootstrap is to draw.
-        more: deals that the first cell has more than the others, which then lack a tenth of theirs.
-        deals: of each cell.
+        more: instances that the first cell has more than the others, which then lack a tenth of
+            theirs.
+        instances: of each cell.
         skewed: whether payoffs are the exponentials of normal numbers, on the same means.
     """
 
@@ -38,7 +39,7 @@ class Known(NamedTuple):
     generosity: float
     paired: bool
     more: int = 0
-    deals: int = DEALS
+    instances: int = INSTANCES
     skewed: bool = False
 
 
@@ -51,31 +52,32 @@ BY_A_THREAD = np.array([[330.0, 300], [329, 310]])
 DOMINATED = np.array([[100.0, 120], [20, 30]])
 """All of the first with a payoff of 100."""
 GAMES = {
-    "well separated, deals of their own": Known(SEPARATED, 0.0, paired=False),
-    "well separated, shared deals, paired": Known(SEPARATED, 60.0, paired=True),
-    "well separated, shared deals, drawn apart": Known(SEPARATED, 60.0, paired=False),
+    "well separated, instances of their own": Known(SEPARATED, 0.0, paired=False),
+    "well separated, shared instances, paired": Known(SEPARATED, 60.0, paired=True),
+    "well separated, shared instances, drawn apart": Known(SEPARATED, 60.0, paired=False),
     "a third strategy on the edge": Known(ON_THE_EDGE, 0.0, paired=False),
     "an equilibrium that hangs by a thread": Known(BY_A_THREAD, 0.0, paired=False),
-    "well separated, partly shared deals, paired": Known(SEPARATED, 60.0, paired=True, more=400),
-    "well separated, partly shared deals, drawn apart": Known(
+    "well separated, partly shared instances, paired": Known(SEPARATED, 60.0, paired=True,
+    more=400),
+    "well separated, partly shared instances, drawn apart": Known(
         SEPARATED, 60.0, paired=False, more=400
     ),
 } | {
-    f"well separated, {deals} shared deals, paired": Known(
-        SEPARATED, 60.0, paired=True, deals=deals
+    f"well separated, {instances} shared instances, paired": Known(
+        SEPARATED, 60.0, paired=True, instances=instances
     )
-    for deals in (3, 5, 10, 20)
+    for instances in (3, 5, 10, 20)
 } | {
-    f"one strategy best, lognormal, {deals} deals": Known(
-        DOMINATED, 0.0, paired=True, deals=deals, skewed=True
+    f"one strategy best, lognormal, {instances} instances": Known(
+        DOMINATED, 0.0, paired=True, instances=instances, skewed=True
     )
-    for deals in (10, 26, 50, 200)
+    for instances in (10, 26, 50, 200)
 }  # fmt: skip
 
 
 def simulated(known: Known, draw: np.random.Generator) -> EmpiricalGame:
-    """One study: pairs on the same deals, payoffs with a standard deviation of 60 a match."""
-    truth, size, total = known.payoffs, len(known.payoffs), known.deals + known.more
+    """One study: pairs on the same instances, payoffs with a standard deviation of 60 a match."""
+    truth, size, total = known.payoffs, len(known.payoffs), known.instances + known.more
     gift = (
         draw.normal(0, known.generosity, (total, 1)) if known.generosity else np.zeros((total, 1))
     )
@@ -83,14 +85,14 @@ def simulated(known: Known, draw: np.random.Generator) -> EmpiricalGame:
     for row in range(size):
         for column in range(row, size):
             means = np.array([truth[row, column], truth[column, row]])
-            deals = np.arange(total if row == column == 0 else known.deals)
+            instances = np.arange(total if row == column == 0 else known.instances)
             if known.more and row + column > 0:
-                deals = np.sort(draw.permutation(deals)[: known.deals * 9 // 10])
-            off = draw.normal(size=(len(deals), 2))
-            sums = means * np.exp(off - 0.5) if known.skewed else means + 60 * off + gift[deals]
+                instances = np.sort(draw.permutation(instances)[: known.instances * 9 // 10])
+            off = draw.normal(size=(len(instances), 2))
+            sums = means * np.exp(off - 0.5) if known.skewed else means + 60 * off + gift[instances]
             if row == column:
                 sums[:, 1] = sums[:, 0]
-            cells[row, column] = Cell(sums, np.ones_like(sums), deals, len(deals))
+            cells[row, column] = Cell(sums, np.ones_like(sums), instances, len(instances))
     names = tuple(f"s{number}" for number in range(size))
     return EmpiricalGame(names, names, (), (GameSample("", total, cells),), (1.0,))
 

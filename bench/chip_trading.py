@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from bench.rows import Row
 from cheaptalk.games.chip_trading.events import Trading
-from cheaptalk.games.chip_trading.measures import Proposed, proposed, surplus_bound, surplus_by_turn
+from cheaptalk.games.chip_trading.metrics import Proposed, proposed, surplus_bound, surplus_by_turn
 from cheaptalk.games.chip_trading.rules import ChipTrading
 from cheaptalk.games.chip_trading.strategies import bayesian
 from cheaptalk.rules import Chance, play
@@ -51,7 +51,7 @@ def played(colours: int, games: int) -> list[Trading]:
     outcomes = []
     for number in range(games):
         seed = f"bench/{number}"
-        outcome = play(game, game.deal(Chance(seed)), seed, players).outcome
+        outcome = play(game, game.draw_instance(Chance(seed)), seed, players).outcome
         assert isinstance(outcome, Trading)
         outcomes.append(outcome)
     return outcomes

@@ -21,7 +21,7 @@ GAMES = 20
 """Matches of each."""
 LOOKS = 20
 STUDY: dict[str, Any] = {
-    "name": "large", "deals": 60_000, "pairing": [["people", "bot"], ["bot", "people"]],
+    "name": "large", "instances": 60_000, "pairing": [["people", "bot"], ["bot", "people"]],
     "games": [{"game": "bargaining", "fixed": {"horizon": 4, "money": 100}}],
     "players": {"people": {"person": "browser"}, "bot": "random"},
     "people": {
@@ -80,7 +80,7 @@ async def _timed(client: httpx.AsyncClient, tab: str) -> float:
 
 def _fill(path: Path) -> None:
     """Write a store of so many people and matches: copies of one match, each under its own id."""
-    small = STUDY | {"deals": 1, "pairing": [["bot", "bot"]], "players": {"bot": "random"}}
+    small = STUDY | {"instances": 1, "pairing": [["bot", "bot"]], "players": {"bot": "random"}}
     ct.run(ct.studies.parse_study({k: v for k, v in small.items() if k != "people"}, "bench"), path)
     study = ct.studies.parse_study(STUDY, "bench")
     with ct.Store.open(path) as store:
@@ -114,7 +114,7 @@ def _people(connection: sa.Connection, study_id: int, match: dict[str, Any]) -> 
             )
             tables[schema.plays].append(
                 {"participant_id": person, "number": game, "treatment": "bench",
-                 "game": "bargaining", "match_id": f"{number:020x}", "place": "alice",
+                 "game": "bargaining", "match_id": f"{number:020x}", "seat": "alice",
                  "state": "finished", "payoff": payoff, "cents": 10, "assigned": now, "ended": now}
             )  # fmt: skip
         answers.append(("survey", GAMES, {"q": "words"}))

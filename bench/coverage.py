@@ -106,7 +106,7 @@ def simulated(
     expected = outcome(levels[:, None] + QUANTILES).mean(axis=1)
     frame = pl.DataFrame({
         "study": np.arange(studies).repeat(design.matches),
-        "configuration": configuration.ravel(), "deal": instance.ravel(),
+        "configuration": configuration.ravel(), "instance": instance.ravel(),
         "x": outcome(levels[configuration] + latent).ravel(),
     })  # fmt: skip
     if design.unit == "participant":

@@ -22,7 +22,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "compare": ("compare", "one", "two"),
     "leaderboard": ("leaderboard", "one", "two"),
     "profile": ("profile", "boulware", "--workers", "1"),
-    "metagame": ("metagame", "bargainers", "--bootstrap", "300"),
+    "metagame": ("metagame", "bargainers", "--draws", "300"),
 }
 """The commands that write each page."""
 
@@ -37,7 +37,7 @@ def played(folder: Path) -> None:
         players = {name: name for name in ("boulware", "conceder", "equal_split", "random")}
         ct.run(ct.Study(
             name="bargainers", games=[{"game": "bargaining"}], players=players, pairing="all",
-            deals=6,
+            instances=6,
         ), store)  # fmt: skip
     written(folder, "profile", 0)
 

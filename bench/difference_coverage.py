@@ -1,8 +1,9 @@
 """Coverage of what studies differ by: ``python -m bench.difference_coverage [STUDIES]``.
 
-Two studies of a player that did not change, on the same deals or on others, over a grid of deals,
-of kinds of values, and of one rival or six rivals that share them. The interval is to hold 0 in
-92 % of pairs of studies or more, wherever enough deals were played for no caution to stand by it.
+Two studies of a player that did not change, on the same instances or on others, over a grid of
+instances, of kinds of values, and of one rival or six rivals that share them. The interval is to
+hold 0 in 92 % of pairs of studies or more, wherever enough instances were played for no caution to
+stand by it.
 """
 
 import sys
@@ -12,32 +13,33 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from bench.mean_coverage import ALIKE, DEALS, KINDS, LEAST, SIZES, Draws
+from bench.mean_coverage import ALIKE, INSTANCES, KINDS, LEAST, SIZES, Draws
 from bench.rows import Row
 from cheaptalk.reports.recipes.study_differences import difference
 from cheaptalk.statistics.intervals import ENOUGH
 
 STUDIES = 400
-HOW = {"same deals": True, "other deals": False}
+HOW = {"same instances": True, "other instances": False}
 
 
 def played(
     draw: np.random.Generator, kind: str, moved: Draws, rivals: int, study: str
 ) -> pl.DataFrame:
-    """A study: one row a match of a deal against a rival, whose luck deals and matches share."""
-    deals = len(moved)
+    """A study: one row a match of an instance against a rival, whose luck instances and matches
+    share."""
+    instances = len(moved)
     alike = ALIKE if rivals > 1 else 0.0
-    own = draw.normal(size=(deals, rivals)) * np.sqrt(1 - alike)
+    own = draw.normal(size=(instances, rivals)) * np.sqrt(1 - alike)
     values = KINDS[kind][0](moved[:, None] * np.sqrt(alike) + own)
-    deal, rival = np.indices(values.shape).reshape(2, -1)
+    instance, rival = np.indices(values.shape).reshape(2, -1)
     return pl.DataFrame(
-        {"deal": [f"{study}{one}" for one in deal], "pairing": rival.astype(str),
+        {"instance": [f"{study}{one}" for one in instance], "pairing": rival.astype(str),
          "gain": values.ravel()}
     ).with_columns(who=pl.lit("same"), configuration=pl.lit("c"), repeat=0)  # fmt: skip
 
 
 def covered(
-    kind: str, deals: int, rivals: int, studies: int, seed: int, *, paired: bool
+    kind: str, instances: int, rivals: int, studies: int, seed: int, *, paired: bool
 ) -> tuple[float, bool]:
     """The share of intervals that hold 0, and whether they come without a caution.
 
@@ -45,7 +47,7 @@ def covered(
     """
     draw, inside, clusters = np.random.default_rng(seed), [], 0
     for _ in range(studies):
-        moved = draw.normal(size=(2, deals))
+        moved = draw.normal(size=(2, instances))
         before, after = (
             played(draw, kind, moved[0 if paired else side], rivals, "" if paired else name)
             for side, name in enumerate("ab")
@@ -60,10 +62,10 @@ def covered(
 
 def grid(studies: int) -> Iterator[tuple[str, float, bool]]:
     """Each cell of the grid: what it is, and what :func:`covered` finds."""
-    cells = product(HOW.items(), KINDS, SIZES.items(), DEALS)
-    for seed, ((how, paired), kind, (name, rivals), deals) in enumerate(cells):
-        one = covered(kind, deals, rivals, studies, seed, paired=paired)
-        yield f"{how}, {kind}, {name}, {deals} deals", *one
+    cells = product(HOW.items(), KINDS, SIZES.items(), INSTANCES)
+    for seed, ((how, paired), kind, (name, rivals), instances) in enumerate(cells):
+        one = covered(kind, instances, rivals, studies, seed, paired=paired)
+        yield f"{how}, {kind}, {name}, {instances} instances", *one
 
 
 def rows() -> Iterator[Row]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bench.rows import Row
-from cheaptalk.rules import Chance, Decide, Game, game_box, games, play
+from cheaptalk.rules import Chance, Decide, Game, games, get_game, play
 
 ROUNDS = 5
 Pair = tuple[str, dict[str, Any], tuple[str, ...], float | None]
@@ -34,9 +34,11 @@ PAIRS: tuple[Pair, ...] = (
 def pairing(pair: Pair) -> tuple[Game, dict[str, Decide]]:
     """The game and who plays each role of it."""
     name, parameters, players, _ = pair
-    box = game_box(name)
-    chosen = [box.strategies[one].with_settings() for one in players]
-    return box.rules.model_validate(parameters), dict(zip(box.rules.roles, chosen, strict=True))
+    game_spec = get_game(name)
+    chosen = [game_spec.strategies[one].with_settings() for one in players]
+    return game_spec.rules.model_validate(parameters), dict(
+        zip(game_spec.rules.roles, chosen, strict=True)
+    )
 
 
 def rate(game: Game, players: Mapping[str, Decide], matches: int) -> tuple[float, float]:
@@ -45,7 +47,7 @@ def rate(game: Game, players: Mapping[str, Decide], matches: int) -> tuple[float
     started = time.perf_counter()
     for number in range(matches):
         seed = f"bench/{number}"
-        requests += play(game, game.deal(Chance(seed)), seed, players).requests
+        requests += play(game, game.draw_instance(Chance(seed)), seed, players).requests
     return matches / (time.perf_counter() - started), requests / matches
 
 

@@ -1,8 +1,9 @@
 """Coverage of intervals of effects: ``python -m bench.effect_coverage [STUDIES [SEED]]``.
 
-Over a grid of deals, of how many of them have the level whose effect is estimated, of kinds of
-values, and of deals that one match or six matches share. Of studies whose intervals come without
-a note that they are too narrow, 92 % or more are to hold the truth, and of all of normal values.
+Over a grid of instances, of how many of them have the level whose effect is estimated, of kinds of
+values, and of instances that one match or six matches share. Of studies whose intervals come
+without a note that they are too narrow, 92 % or more are to hold the truth, and of all of normal
+values.
 """
 
 import sys
@@ -23,23 +24,23 @@ CHOSEN = ("normal", "lognormal", "share .9")
 GROUPS = (
     (80, 2), (80, 3), (80, 5), (80, 10), (80, 25), (80, 40), (5, 2), (20, 3), (50, 25),
 )  # fmt: skip
-"""How many deals there are, and how many of them have the level."""
+"""How many instances there are, and how many of them have the level."""
 
 
 def covered(
-    kind: str, deals: int, treated: int, size: int, studies: int, seed: int
+    kind: str, instances: int, treated: int, size: int, studies: int, seed: int
 ) -> tuple[float, float | None, float]:
     """How often intervals hold the true effect, 0: of all, of those without a note; their share."""
     draw = np.random.default_rng(seed)
-    deal = np.repeat(np.arange(deals), size)
-    common = draw.normal(size=(studies, deals))[:, deal] * np.sqrt(ALIKE if size > 1 else 0)
-    own = draw.normal(size=(studies, len(deal))) * np.sqrt(1 - ALIKE if size > 1 else 1)
+    instance = np.repeat(np.arange(instances), size)
+    common = draw.normal(size=(studies, instances))[:, instance] * np.sqrt(ALIKE if size > 1 else 0)
+    own = draw.normal(size=(studies, len(instance))) * np.sqrt(1 - ALIKE if size > 1 else 1)
     names = [str(study) for study in range(studies)]
     values = pl.DataFrame(KINDS[kind][0](common + own).T, schema=names)
-    frame = values.with_columns(deal=deal, treated=deal < treated)
+    frame = values.with_columns(instance=instance, treated=instance < treated)
     fits = regressions(
         frame, names, ["treated"], reference={"treated": False}, errors=["cluster"],
-        cluster=["deal"],
+        cluster=["instance"],
     )  # fmt: skip
     effects = [fit.estimates(np.array([[0.0, 1.0]])).row(0, named=True) for fit in fits.values()]
     inside = [one["low"] <= 1e-12 and one["high"] >= -1e-12 for one in effects]
@@ -52,9 +53,9 @@ def covered(
 def grid(studies: int, first: int = 0) -> Iterator[tuple[str, float, float | None, float]]:
     """Each cell of the grid: what it is, and what :func:`covered` finds."""
     cells = product(CHOSEN, SIZES.items(), GROUPS)
-    for seed, (kind, (name, size), (deals, treated)) in enumerate(cells, start=first):
-        one = covered(kind, deals, treated, size, studies, seed)
-        yield f"{kind}, {name}, {treated} of {deals} deals", *one
+    for seed, (kind, (name, size), (instances, treated)) in enumerate(cells, start=first):
+        one = covered(kind, instances, treated, size, studies, seed)
+        yield f"{kind}, {name}, {treated} of {instances} instances", *one
 
 
 def rows() -> Iterator[Row]:

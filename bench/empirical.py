@@ -7,15 +7,15 @@ import numpy as np
 
 from bench.equilibria import Floats, meta_game
 from bench.rows import Row
-from cheaptalk.equilibrium import EmpiricalGame, Metric, bootstrap_equilibrium
+from cheaptalk.equilibrium import EmpiricalGame, EquilibriumMetric, bootstrap_equilibrium
 from cheaptalk.equilibrium.empirical.cells import Cell, GameSample
 
 SIZE, MATCHES, DRAWS = 15, 200, 1_000
-MEASURES = ("NW", "NW+", "UW", "EF1")
+METRICS = ("NW", "NW+", "UW", "EF1")
 
 
 def sampled(truth: Floats, rng: np.random.Generator) -> EmpiricalGame:
-    """A game with 200 matches in each cell, each on a deal of its own, and four measures."""
+    """A game with 200 matches in each cell, each on an instance of its own, and four metrics."""
     labels = tuple(f"s{number:02}" for number in range(len(truth)))
     cells = {}
     for row in range(len(truth)):
@@ -31,14 +31,14 @@ def sampled(truth: Floats, rng: np.random.Generator) -> EmpiricalGame:
             sums = np.hstack([gains, joint, fair])
             weights = np.hstack([np.ones((MATCHES, 5)), agreed])
             cells[row, column] = Cell(sums, weights, np.arange(MATCHES), MATCHES)
-    return EmpiricalGame(labels, labels, MEASURES, (GameSample("", MATCHES, cells),), (1.0,))
+    return EmpiricalGame(labels, labels, METRICS, (GameSample("", MATCHES, cells),), (1.0,))
 
 
 def rows() -> Iterator[Row]:
     """The bootstrap of a game of 15 strategies, all tables included."""
     rng = np.random.default_rng(5)
     game = sampled(meta_game(rng, SIZE), rng)
-    metrics = [Metric(name, name) for name in MEASURES]
+    metrics = [EquilibriumMetric(name, name) for name in METRICS]
     for processes in (1, 2):
         started = time.perf_counter()
         drawn = bootstrap_equilibrium(game, metrics, paired=False, processes=processes)

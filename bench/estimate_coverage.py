@@ -22,8 +22,8 @@ import cheaptalk as ct
 from cheaptalk.models import AnswerForm, ModelCall, Reply, Usage
 from cheaptalk.models.prices import Price, Prices
 from cheaptalk.models.usage import characters
-from cheaptalk.studies.estimates.experience import ENOUGH, experiences
 from cheaptalk.studies.estimates.rehearsal import THOUGHTS
+from cheaptalk.studies.estimates.usage_history import ENOUGH, usage_histories
 
 STUDIES = 100
 PRICES = Prices(
@@ -156,7 +156,7 @@ def study(number: int, draw: np.random.Generator) -> ct.Study:
         {
             "name": "simulated",
             "seed": number,
-            "deals": 12,
+            "instances": 12,
             "games": [GAMES[place] for place in chosen],
             "players": {"model": {"model": "script/legal"} | style},
             "pairing": "self",
@@ -186,8 +186,8 @@ def outcome(number: int) -> Outcome:
         settled = {id_ for id_, one in known.items() if one in ct.studies.SETTLED}
         answered = ct.records.answered(store)
         begun = {id_: seats for id_, seats in answered.items() if id_ not in settled}
-        seen = experiences(store, "simulated", {"script/legal"})
-        left = ct.studies.estimate(planned, prices, settled, begun, seen=seen)
+        seen = usage_histories(store, "simulated", {"script/legal"})
+        left = ct.studies.estimate(planned, prices, settled, begun, history=seen)
         rest = left.total.dollars
         ct.run(planned, store, models=models, prices=prices, concurrency=4)
         taken = ct.records.study_cost(store, "simulated").dollars

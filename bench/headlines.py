@@ -143,12 +143,12 @@ class Simulator:
     ) -> pl.DataFrame:  # fmt: skip
         """Matches of these players, each against its rival."""
         drawn: dict[str, object] = {
-            "match": [f"m{at}" for at in range(len(labels))],
+            "match_id": [f"m{at}" for at in range(len(labels))],
             "configuration": [f"c{at}" for at in configuration],
-            "deal": instance,
+            "instance": instance,
             "pairing": [f"{one} / {other}" for one, other in zip(labels, rivals, strict=True)],
-            "player.alice": labels,
-            "player.bob": rivals,
+            "player_alice": labels,
+            "player_bob": rivals,
             **values,
         }
         own = pl.DataFrame(drawn)
@@ -184,7 +184,7 @@ class Simulator:
             gain = value[study].ravel()
             frames.append(self.frame(
                 labels, [RIVAL] * len(labels), configuration, names,
-                {"alice_gain": gain, "payoff.alice": 100 * gain,
+                {"alice_gain": gain, "payoff_alice": 100 * gain,
                  "efficiency": other[study].ravel()},
             ))  # fmt: skip
         return frames
@@ -200,9 +200,9 @@ def report_of(_: Simulator, frame: pl.DataFrame) -> Statement:
     """Return the report's headline about matches."""
     game = GameScores(GAME, frame, {"alice": "alice", "bob": "bob"})
     text = answers.answer(game).text
-    best = next(iter(game.players["alice"]["player.alice"]))
+    best = next(iter(game.players["alice"]["player_alice"]))
     named = best if f"{best} did best as Alice" in text else None
-    told = all(margin.told for margin in answers.margins(game, "alice"))
+    told = all(margin.significant for margin in answers.margins(game, "alice"))
     assert told == (named is not None), text
     return Statement(text, named)
 
@@ -210,7 +210,7 @@ def report_of(_: Simulator, frame: pl.DataFrame) -> Statement:
 def compare(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
     """Return the headline about changes between two studies of the same players."""
     before, after = simulator.matches(cell, draw, studies=2)
-    after = after.with_columns(match=pl.concat_str(pl.lit("later "), "match"))
+    after = after.with_columns(match_id=pl.concat_str(pl.lit("later "), "match_id"))
     first = simulator.study("first", before)
     second = simulator.study("second" if cell.paired else "elsewhere", after)
     (part,) = (part for part in comparison(second, None, [GAME]).parts if not part.design)
@@ -257,7 +257,7 @@ def metagame(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Sta
         [str(at) if cell.paired else f"{pair}.{at}"
          for pair, at in zip(pairs, instance, strict=True)],
         {"alice_gain": alice.ravel(), "bob_gain": bob.ravel(),
-         "payoff.alice": 100 * alice.ravel(), "payoff.bob": 100 * bob.ravel()},
+         "payoff_alice": 100 * alice.ravel(), "payoff_bob": 100 * bob.ravel()},
     )  # fmt: skip
     (selected,) = Played(simulator.store, "first", {GAME: frame}).games()
     try:
@@ -265,11 +265,11 @@ def metagame(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Sta
     except ct.CheaptalkError as error:
         return Statement(str(error), None)
     text = metagame_answer(analysis).text
-    if not text.startswith("At ") or "cannot be told" in text:
+    if not text.startswith("At ") or "uncertain" in text:
         return Statement(text, None)
     shares = dict(zip(analysis.labels, analysis.against("mixture"), strict=True))
     beyond = [label for label, share in shares.items() if (share.low or 0.0) > 1 / cell.players]
-    sure = beyond or [label for label in shares if f"everybody chooses {label}" in text]
+    sure = beyond or [label for label in shares if f"everyone chooses {label}" in text]
     return Statement(text, " and ".join(sure) or None)
 
 

@@ -13,7 +13,7 @@ from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.papers.self_play.importer import read_dond
 from cheaptalk.records import Store
 from cheaptalk.records.imports import Collection, ForeignGame, Intake, take_in
-from cheaptalk.rules import Result, game_box
+from cheaptalk.rules import Result, get_game
 
 T = TypeVar("T")
 
@@ -33,9 +33,9 @@ def rows() -> Iterator[Row]:
         ("GLEE", read_glee(DATA / "glee")),
         ("Deal or No Deal", read_dond([DATA / "deal_or_no_deal" / "data.txt"])),
     ):
-        seconds, intake = timed(partial(store, found))
-        yield Row(f"{intake.read:,} games of {name} imported into a store", seconds, "s", None,
-                  f"{len(intake.skipped):,} of them left out")  # fmt: skip
+        seconds, importing = timed(partial(store, found))
+        yield Row(f"{importing.read:,} games of {name} imported into a store", seconds, "s", None,
+                  f"{len(importing.skipped):,} of them left out")  # fmt: skip
 
 
 def timed(task: Callable[[], T]) -> tuple[float, T]:
@@ -52,10 +52,10 @@ def score(found: Collection) -> int:
         if isinstance(one, ForeignGame):
             table = one.table
             assert table.outcome is not None
-            result = Result.of(table.game, table.deal, table.outcome)
-            measure = game_box(table.game.name).measures["score"]
+            result = Result.of(table.game, table.instance, table.outcome)
+            metric = get_game(table.game.name).metrics["score"]
             for as_published in (False, True):
-                measure.variant(as_published)(result)
+                metric.variant(as_published)(result)
             scored += 1
     return scored
 

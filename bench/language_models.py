@@ -54,7 +54,7 @@ def small() -> Iterator[Row]:
 def play(folder: Path, model: Path, name: str, games: int, at_once: int) -> float:
     """Seconds that a study of the model's self-play takes."""
     study = ct.studies.parse_study({
-        "name": name, "deals": games, "games": [{"game": "deal_or_no_deal"}],
+        "name": name, "instances": games, "games": [{"game": "deal_or_no_deal"}],
         "players": {"model": {**PLAYER, "model": f"hf/{model}"}}, "pairing": "self",
     }, "bench")  # fmt: skip
     began = time.perf_counter()

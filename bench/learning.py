@@ -7,7 +7,7 @@ from typing import Any
 from bench.rows import Row
 from cheaptalk.arrays.games import array_game
 from cheaptalk.games.item_bargaining.rules import PRESETS
-from cheaptalk.rules import game_box
+from cheaptalk.rules import get_game
 
 SECONDS = 10.0
 LOOPS = 50
@@ -37,7 +37,7 @@ def begun(algorithm: str) -> Any:
     """A training of BG4."""
     from cheaptalk.learning.algorithms import ALGORITHMS  # noqa: PLC0415 - an extra
 
-    game = array_game(game_box("item_bargaining").rules.model_validate(PRESETS["BG4"]))
+    game = array_game(get_game("item_bargaining").rules.model_validate(PRESETS["BG4"]))
     kind = ALGORITHMS[algorithm]
     return kind(game, kind.options())
 

@@ -24,7 +24,7 @@ def study(url: str, matches: int) -> ct.Study:
             "games": [{"game": "persuasion", "fixed": {"signal": "binary", "horizon": ROUNDS}}],
             "players": {"model": {"model": f"vllm/instant@{url}"}},
             "pairing": "self",
-            "deals": matches,
+            "instances": matches,
         },
         "live.yaml",
     )

@@ -20,11 +20,11 @@ from unittest.mock import patch
 
 import cheaptalk as ct
 from bench.rows import Row
+from cheaptalk.mock_server import answer
+from cheaptalk.mock_server.formats import with_schema
 from cheaptalk.models import ModelCall, Reply, local, model_strings
-from cheaptalk.models.flow_control import Lane
+from cheaptalk.models.flow_control import RateLimiter
 from cheaptalk.records.ledger.ledger import lost_calls
-from cheaptalk.stand_in import answer
-from cheaptalk.stand_in.formats import with_schema
 
 MATCHES = 1_000
 LIMITS = (None, 1, 100)
@@ -115,11 +115,11 @@ def play(matches: int, limit: int | None, model: str | None = None) -> Outcome:
     """
     player = {"model": model or "hf/slow", "deadline": REAL_DEADLINE if model else DEADLINE}
     study = ct.studies.parse_study({
-        "name": "queue", "deals": matches, "pairing": "self",
+        "name": "queue", "instances": matches, "pairing": "self",
         "games": [{"game": "public_goods", "fixed": {"players": 4, "rounds": 2}}],
         "players": {"model": player | ({"max_tokens": 24} if model else {})},
     }, "bench")  # fmt: skip
-    width = nullcontext() if limit is None else patch.object(Lane, "width", limit)
+    width = nullcontext() if limit is None else patch.object(RateLimiter, "width", limit)
     with (
         width,
         nullcontext() if model else slow_models(),

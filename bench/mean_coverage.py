@@ -1,9 +1,9 @@
 """How often intervals of means cover the truth: ``python -m bench.mean_coverage [STUDIES]``.
 
-Over a grid of deals, kinds of values, and deals that one match or six matches share. A cell counts
-as told where the interval comes without a caution (``wanted`` is null); such intervals are to hold
-the truth in 92 % of studies or more. Those of shares near 1 hold it more often than they say,
-as counts of few deals can take few values.
+Over a grid of instances, kinds of values, and instances that one match or six matches share. A cell
+counts as told where the interval comes without a caution (``wanted`` is null); such intervals are
+to hold the truth in 92 % of studies or more. Those of shares near 1 hold it more often than they
+say, as counts of few instances can take few values.
 """
 
 import sys
@@ -19,17 +19,17 @@ from bench.rows import Row
 from cheaptalk.statistics import STRATA, mean_intervals
 
 STUDIES = 2_000
-DEALS = (3, 5, 10, 20, 50)
-SIZES = {"independent": 1, "shared deals": 6}
-"""Matches of a deal."""
+INSTANCES = (3, 5, 10, 20, 50)
+SIZES = {"independent": 1, "shared instances": 6}
+"""Matches of an instance."""
 UNEVEN = {
-    "one of 50 deals twenty times": [20] + [1] * 49,
-    "a tenth of 50 deals ten times": [10] * 5 + [1] * 45,
-    "half of 50 deals six times": [6] * 25 + [1] * 25,
+    "one of 50 instances twenty times": [20] + [1] * 49,
+    "a tenth of 50 instances ten times": [10] * 5 + [1] * 45,
+    "half of 50 instances six times": [6] * 25 + [1] * 25,
 }
-"""Matches of each deal, where some were played more often than others."""
+"""Matches of each instance, where some were played more often than others."""
 ALIKE = 0.5
-"""Correlation of the matches of a deal."""
+"""Correlation of the matches of an instance."""
 LEAST = 0.92
 Draws = NDArray[np.float64]
 KINDS: dict[str, tuple[Callable[[Draws], Draws], float, tuple[float, float]]] = {
@@ -50,7 +50,7 @@ def covered(
     """The share of studies whose interval holds the truth, and of those without a caution.
 
     Args:
-        sizes: how many matches each deal has.
+        sizes: how many matches each instance has.
     """
     draw = np.random.default_rng(seed)
     made, truth, bounds = KINDS[kind]
@@ -58,10 +58,10 @@ def covered(
     common = draw.normal(size=(*shape, 1)) * np.sqrt(ALIKE if most > 1 else 0)
     own = draw.normal(size=(*shape, most)) * np.sqrt(1 - ALIKE if most > 1 else 1)
     values = made(common + own) * scales[:, None, None]
-    study, configuration, deal, match = np.indices(values.shape).reshape(4, -1)
+    study, configuration, instance, match = np.indices(values.shape).reshape(4, -1)
     frame = pl.DataFrame(
-        {"study": study, "configuration": configuration, "deal": deal, "x": values.ravel()}
-    ).filter(match < np.array(sizes)[deal])
+        {"study": study, "configuration": configuration, "instance": instance, "x": values.ravel()}
+    ).filter(match < np.array(sizes)[instance])
     limits = (bounds[0] * scales.max(), bounds[1] * scales.max()) if len(scales) > 1 else bounds
     found = mean_intervals(frame, ["x"], ["study"], strata=STRATA, bounds={"x": limits})
     mean = truth * float(scales.mean())
@@ -72,13 +72,13 @@ def covered(
 
 def grid(studies: int) -> Iterator[tuple[str, float, float]]:
     """Each cell of the grid: what it is, its coverage, and how often it comes without a caution."""
-    cells = product(KINDS, SIZES.items(), DEALS)
-    for seed, (kind, (name, size), deals) in enumerate(cells):
-        one = covered(kind, [size] * deals, np.ones(1), studies, seed)
-        yield f"{kind}, {name}, {deals} deals", *one
-    for seed, deals in enumerate(DEALS):
-        one = covered("normal", [1] * deals, SCALES, studies, 100 + seed)
-        yield f"normal on three scales, {deals} deals each", *one
+    cells = product(KINDS, SIZES.items(), INSTANCES)
+    for seed, (kind, (name, size), instances) in enumerate(cells):
+        one = covered(kind, [size] * instances, np.ones(1), studies, seed)
+        yield f"{kind}, {name}, {instances} instances", *one
+    for seed, instances in enumerate(INSTANCES):
+        one = covered("normal", [1] * instances, SCALES, studies, 100 + seed)
+        yield f"normal on three scales, {instances} instances each", *one
     for seed, (name, sizes) in enumerate(UNEVEN.items()):
         yield f"normal, {name}", *covered("normal", sizes, np.ones(1), studies, 200 + seed)
 

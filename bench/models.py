@@ -121,7 +121,7 @@ def write_turns(folder: Path) -> None:
     with ct.Store.open(folder / "fast.sqlite") as store:
         record = store.find(next(store.records()).id)
     asked = [
-        given.calls[0]["call"]["messages"] for given in record.answers if given.seat == "alice"
+        given.calls[0]["call"]["messages"] for given in record.answers if given.actor == "alice"
     ]
     last = max(asked, key=len)
     said = [message["content"] for message in last if message["role"] != "assistant"]

@@ -18,7 +18,7 @@ FEW: dict[str, object] = {
         "fair": {"strategy": "equal_split"}, "hard": {"strategy": "boulware"},
         "soft": {"strategy": "conceder"}, "chance": {"strategy": "random"},
     },
-    "deals": 2,
+    "instances": 2,
 }  # fmt: skip
 """A study of 32 matches."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")

@@ -32,7 +32,7 @@ RIGHT = {"adult": "yes", "sum": "two"}
 STUDY: dict[str, Any] = {
     "name": "participants",
     "seed": 1,
-    "deals": 1 + PEOPLE * GAMES // 3,
+    "instances": 1 + PEOPLE * GAMES // 3,
     "games": [{"game": "bargaining", "fixed": {"horizon": 4, "money": 100}}],
     "players": {
         "person": {"person": "browser", "deadline": 300, "away": {"strategy": "random"}},
@@ -50,7 +50,7 @@ STUDY: dict[str, Any] = {
             {"comprehension": [{"name": "sum", "ask": "1 + 1?", "choices": ["one", "two"],
                                 "right": "two"}]},
             {"games": {
-                "most": 3, "may_stop": True, "lobby": {"minutes": 0.5, "stand_ins": True},
+                "most": 3, "may_stop": True, "lobby": {"minutes": 0.5, "substitutes": True},
                 "before": [{"instructions": {"pages": ["First.\n\nSecond."], "game": True,
                                              "code_word": "sdkot"}}],
                 "attention": {"after": [0, 5], "seconds": 300},
@@ -111,7 +111,7 @@ def audited(path: Path, sent: Sequence[Sent]) -> Audit:
         astray = sum(way != WAY or not done for way, done in zip(ways, complete, strict=True))
         told = by_page(sent)
         kept = {(who["code"], one["number"]): one for who in people for one in responses[who["id"]]}
-        lost = sum(page not in kept for page, ours in told.items() if any(s.taken for s in ours))
+        lost = sum(page not in kept for page, ours in told.items() if any(s.saved for s in ours))
         changed = sum(not is_of(told.get(page, ()), one["answer"]) for page, one in kept.items())
         wrong = 0
         for who in people:
@@ -165,7 +165,7 @@ def worth(store: ct.Store, plays: Sequence[Mapping[str, Any]]) -> dict[str, int]
     owed = {"base/1": int(BASE * 100)}
     for play in plays:
         payoffs = store.find(play["match_id"]).payoffs
-        earned = Decimal(str((payoffs or {})[play["place"]]))
+        earned = Decimal(str((payoffs or {})[play["seat"]]))
         dollars = min(MOST, RATE * earned) if earned > 0 else NOTHING
         owed[f"game/{play['number']}"] = int((100 * dollars).quantize(Decimal(1), ROUND_HALF_UP))
     return {key: cents for key, cents in owed.items() if cents}

@@ -1,7 +1,7 @@
 """Coverage of a profile's intervals: ``python -m bench.profile_coverage [PROFILES [SIZE [SEED]]]``.
 
-A player that draws much of what it does is profiled on other deals again and again. The mean of a
-number over all profiles is its truth, up to a twentieth of what one profile is off by; of 95 %
+A player that draws much of what it does is profiled on other instances again and again. The mean of
+a number over all profiles is its truth, up to a twentieth of what one profile is off by; of 95 %
 intervals 93 to 97 % are to hold it. What hardly ever varies, such as a share of nearly 1, is left
 out: its intervals may only be too wide.
 """
@@ -38,7 +38,7 @@ KNOWN: Mapping[str, Any] = {
 
 
 def simulated(profiles: int, size: str, seed: int) -> Iterator[Mapping[str, Estimate]]:
-    """The player's numbers by key, of so many profiles on deals of their own."""
+    """The player's numbers by key, of so many profiles on instances of their own."""
     standard = ct.profiles.battery()
     entry = ct.players.RosterEntry.model_validate({"strategies": KNOWN})
     for number in range(profiles):
@@ -87,7 +87,8 @@ class Undecided:
 
 
 def twice(profiles: int, seed: int = 0) -> list[float]:
-    """Percent of numbers by which two profiles of one player on the same deals are told apart."""
+    """Percent of numbers by which two profiles of one player on the same instances are told
+    apart."""
     battery = ct.profiles.battery()
     entry = ct.players.RosterEntry.model_validate({"model": "script/legal"})
     found = []
@@ -106,7 +107,7 @@ def twice(profiles: int, seed: int = 0) -> list[float]:
                 )
         before = json.loads(json.dumps(both[0].as_json()))
         changed = ct.profiles.changes(both[1], before)
-        found.append(100 * sum(one.told for one in changed) / len(changed))
+        found.append(100 * sum(one.significant for one in changed) / len(changed))
     return found
 
 

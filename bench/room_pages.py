@@ -30,15 +30,19 @@ def rows() -> Iterator[Row]:
 
     async def visit(tab: Tab | None, folder: Path) -> None:
         async with served(folder) as rooms:
-            for offer in rooms.house.offers.values():
-                if len(offer.people) == 1 and offer.people[0] == next(iter(offer.game.places)):
-                    walker = await rooms.sit(offer)
+            for table_template in rooms.room_manager.table_templates.values():
+                if len(table_template.human_seats) == 1 and table_template.human_seats[0] == next(
+                    iter(table_template.game.seats)
+                ):
+                    walker = await rooms.sit(table_template)
                     page = await walker.until(">Your turn<", ">The game is over<")
                     size = await weight(rooms, page)
-                    found.append(Row(f"table: {offer.game.name}", size, "kB", ("<=", 60.0)))
+                    found.append(
+                        Row(f"table: {table_template.game.name}", size, "kB", ("<=", 60.0))
+                    )
                     if tab is not None and ">Your turn<" in page:
                         seconds = await first_question(tab, rooms, walker)
-                        what = f"first question: {offer.game.name}"
+                        what = f"first question: {table_template.game.name}"
                         found.append(Row(what, seconds, "s", ("<=", 1.0), NOTE))
 
     with tempfile.TemporaryDirectory() as name:

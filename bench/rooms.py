@@ -30,8 +30,8 @@ from cheaptalk.records.people.rooms import kept_rooms
 from cheaptalk.studies import plan
 from cheaptalk.web.bots.bots import Crowd, Sent, Tally
 from cheaptalk.web.rooms.forms import answer_text
-from cheaptalk.web.rooms.offers import offers_of
 from cheaptalk.web.rooms.rooms import Room
+from cheaptalk.web.rooms.table_templates import table_templates_of
 
 PEOPLE = int(os.environ.get("BENCH_PEOPLE", "500"))
 THINK = 5.0
@@ -45,7 +45,7 @@ ONLY = 1
 STUDY: dict[str, Any] = {
     "name": "rooms",
     "seed": 1,
-    "deals": 10,
+    "instances": 10,
     "pairing": [["you", "bot"], ["bot", "you"]],
     "games": [
         {"game": "bargaining", "fixed": {"horizon": 4}},
@@ -144,23 +144,23 @@ class Audit(NamedTuple):
 
 def audited(path: Path, sent: Sequence[Sent]) -> Audit:
     """Hold what was recorded against what was sent."""
-    by_guest: dict[str, list[Sent]] = defaultdict(list)
+    by_agent: dict[str, list[Sent]] = defaultdict(list)
     for one in sent:
-        by_guest[one.link.rpartition("/")[2].rsplit(".", 2)[0]].append(one)
+        by_agent[one.link.rpartition("/")[2].rsplit(".", 2)[0]].append(one)
     study = ct.studies.parse_study(STUDY, "rooms.yaml")
-    offers = offers_of(plan(study))
+    table_templates = table_templates_of(plan(study))
     recorded: dict[str, list[tuple[dict[str, Any], str]]] = defaultdict(list)
     unfinished = 0
     with ct.Store.open(path) as store:
         for code, kept in kept_rooms(store, ONLY):
-            guest = next(name for name in kept["guests"].values())
-            if guest in by_guest:
-                room = Room.of(code, kept, offers[kept["offer"]], {})
+            visitor = next(name for name in kept["visitors"].values())
+            if visitor in by_agent:
+                room = Room.from_record(code, kept, table_templates[kept["table_template"]], {})
                 record = store.find(room.match.id)
                 unfinished += not record.over
-                recorded[guest] += _said(record)
+                recorded[visitor] += _said(record)
         hurt = len(list(examine(store).hurts))
-    held = [_held(recorded[guest], ours) for guest, ours in by_guest.items()]
+    held = [_held(recorded[visitor], ours) for visitor, ours in by_agent.items()]
     moves = sum(map(len, recorded.values()))
     return Audit(moves, sum(one for one, _ in held), sum(two for _, two in held), hurt, unfinished)
 
@@ -168,7 +168,7 @@ def audited(path: Path, sent: Sequence[Sent]) -> Audit:
 def _said(record: ct.MatchRecord) -> Iterator[tuple[dict[str, Any], str]]:
     """The form and the text of each answer of people in a match."""
     for answer in record.answers:
-        if record.label(record.place_of(answer.seat)) == "you":
+        if record.label(record.seat_of(answer.actor)) == "you":
             for call in answer.calls:
                 if call["reply"].get("text") is not None:
                     yield call["call"]["form"], call["reply"]["text"]
@@ -182,13 +182,13 @@ def _held(recorded: Sequence[tuple[dict[str, Any], str]], sent: Sequence[Sent]) 
     lost = at = 0
     for one, after in zip(sent, [*sent[1:], None], strict=True):
         again = after is not None and after.fields.get("question") == one.fields.get("question")
-        if not one.taken and again:
+        if not one.saved and again:
             continue
         fields = {name: value for name, value in one.fields.items() if name != "question"}
         if at < len(recorded) and answer_text(recorded[at][0], fields) == recorded[at][1]:
             at += 1
         else:
-            lost += one.taken
+            lost += one.saved
     return lost, len(recorded) - at
 
 

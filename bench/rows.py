@@ -41,7 +41,7 @@ class Measured(NamedTuple):
     peak: float
 
 
-def measure(command: Sequence[str | Path]) -> Measured:
+def metric(command: Sequence[str | Path]) -> Measured:
     """Run a command to its end and measure it from outside.
 
     Raises:
@@ -58,5 +58,5 @@ def measure(command: Sequence[str | Path]) -> Measured:
 
 def median_seconds(command: Sequence[str | Path], runs: int = 7) -> float:
     """The median wall time of a command over several runs, after one to warm up."""
-    measure(command)
-    return statistics.median(measure(command).seconds for _ in range(runs))
+    metric(command)
+    return statistics.median(metric(command).seconds for _ in range(runs))

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from tests.postgres import Databases, Server, serving
 
 import cheaptalk as ct
-from bench.rows import Measured, Row, measure
+from bench.rows import Measured, Row, metric
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 STUDY = """
@@ -24,10 +24,10 @@ players:
   chance: random
   split: {{strategies: {{bargaining: equal_split, negotiation: split_the_difference}}}}
   hard: {{strategies: {{bargaining: fixed_demand, negotiation: boulware}}}}
-deals: {deals}
+instances: {instances}
 """
-"""Eighteen matches a deal, of 2 to 24 answers each."""
-A_DEAL = 18
+"""Eighteen matches an instance, of 2 to 24 answers each."""
+A_INSTANCE = 18
 COMMAND = (sys.executable, "-m", "cheaptalk")
 
 
@@ -47,7 +47,7 @@ def rows() -> Iterator[Row]:
 def study_of(folder: Path, size: int) -> Path:
     """The file of a study of so many matches."""
     file = folder / f"scale-{size}.yaml"
-    file.write_text(STUDY.format(deals=-(-size // A_DEAL)))
+    file.write_text(STUDY.format(instances=-(-size // A_INSTANCE)))
     return file
 
 
@@ -70,7 +70,7 @@ def _in_postgres(folder: Path, server: Server, size: int) -> Iterator[Row]:
     ct.Store.open(shared, create=True).close()
     options = ["run", str(study_of(folder, size)), "--workers", "1", "--store", shared]
     other = subprocess.Popen([*COMMAND, *options], stdout=subprocess.DEVNULL)
-    done = measure([*COMMAND, *options])
+    done = metric([*COMMAND, *options])
     other.wait()
     yield _rate("in PostgreSQL, shared by two runs of 1 process", size, done)
 
@@ -82,8 +82,8 @@ def _on_ray(folder: Path, size: int) -> Iterator[Row]:
     for processors in (1, 2):
         with _cluster(processors):
             store = folder / f"ray-{size}-{processors}.sqlite"
-            _run(folder, 1_000, folder / f"warm-{size}-{processors}.sqlite", "--on", "ray")
-            done = _run(folder, size, store, "--on", "ray")
+            _run(folder, 1_000, folder / f"warm-{size}-{processors}.sqlite", "--cluster", "ray")
+            done = _run(folder, size, store, "--cluster", "ray")
         rates[processors] = size / done.seconds
         yield _rate(f"in a file, on Ray with {processors} processors", size, done)
     ratio = rates[2] / rates[1]
@@ -106,11 +106,11 @@ def _cluster(processors: int) -> Iterator[None]:
 def _looks(folder: Path, size: int, store: str, where: str) -> Iterator[Row]:
     """What it takes to look at a study that was played."""
     large = size == SIZES[-1]
-    status = measure([*COMMAND, "status", "--store", store])
+    status = metric([*COMMAND, "status", "--store", store])
     yield Row(f"status of {size:,} matches {where}", status.seconds, "s",
               ("<=", 1) if large else None)  # fmt: skip
     page = str(folder / "report.html")
-    report = measure([*COMMAND, "report", "scale", "--store", store, "--out", page])
+    report = metric([*COMMAND, "report", "scale", "--store", store, "--out", page])
     yield Row(f"report of {size:,} matches {where}", report.seconds, "s",
               ("<=", 60) if large else None)  # fmt: skip
     yield Row(f"the same: largest process, {where}", report.peak, "MiB",
@@ -118,7 +118,7 @@ def _looks(folder: Path, size: int, store: str, where: str) -> Iterator[Row]:
 
 
 def _run(folder: Path, size: int, store: Path | str, *options: str) -> Measured:
-    return measure([*COMMAND, "run", str(study_of(folder, size)), "--store", str(store), *options])
+    return metric([*COMMAND, "run", str(study_of(folder, size)), "--store", str(store), *options])
 
 
 def _rate(how: str, size: int, done: Measured) -> Row:

@@ -2,7 +2,7 @@
 
 Simulates studies whose true effects are known, takes each kind of interval of each, and counts how
 often the 95 % interval holds the truth: on independent matches, on matches that are alike within
-deals, with few deals, and with variances that differ. Wrong choices stand in the table too.
+instances, with few instances, and with variances that differ. Wrong choices stand in the table too.
 """
 
 import sys
@@ -43,19 +43,24 @@ class Case(NamedTuple):
 
 
 def study(
-    draw: np.random.Generator, deals: int, size: int, alike: float, uneven: float = 1.0
+    draw: np.random.Generator, instances: int, size: int, alike: float, uneven: float = 1.0
 ) -> pl.DataFrame:
-    """Matches of two players over deals: a deal has one player, and luck shared by its matches.
+    """Matches of two players over instances: an instance has one player, and luck shared by its
+    matches.
 
     Args:
-        alike: the share of variance that lies between deals.
+        alike: the share of variance that lies between instances.
         uneven: the standard deviation of the second player's own luck, that of the first being 1.
     """
-    deal = np.repeat(np.arange(deals), size)
-    second = deal % 4 == 0
-    luck = draw.normal(0, np.sqrt(alike), deals)[deal]
-    own = draw.normal(0, np.sqrt(1 - alike), deals * size) * np.where(second, uneven, 1.0)
-    columns = {"deal": deal, "second": second, "horizon": draw.integers(0, 3, deals * size)}
+    instance = np.repeat(np.arange(instances), size)
+    second = instance % 4 == 0
+    luck = draw.normal(0, np.sqrt(alike), instances)[instance]
+    own = draw.normal(0, np.sqrt(1 - alike), instances * size) * np.where(second, uneven, 1.0)
+    columns = {
+        "instance": instance,
+        "second": second,
+        "horizon": draw.integers(0, 3, instances * size),
+    }
     return pl.DataFrame(columns).with_columns(gain=pl.Series(EFFECT * second + luck + own))
 
 
@@ -63,7 +68,7 @@ def effect(draw: np.random.Generator, errors: Any, **data: Any) -> Ends:
     """The interval of the second player's effect."""
     fit = ols(
         study(draw, **data), "gain", ["second", "C(horizon)"],
-        reference={"second": False, "horizon": 0}, errors=errors, cluster=["deal"],
+        reference={"second": False, "horizon": 0}, errors=errors, cluster=["instance"],
     )  # fmt: skip
     return _ends(fit.frame.filter(pl.col("factor") == "second").tail(1))
 
@@ -72,14 +77,16 @@ def predicted(draw: np.random.Generator, **data: Any) -> Ends:
     """The interval of the second player's predicted mean."""
     fit = ols(
         study(draw, **data), "gain", ["second", "C(horizon)"],
-        reference={"second": False, "horizon": 0}, errors="cluster", cluster=["deal"],
+        reference={"second": False, "horizon": 0}, errors="cluster", cluster=["instance"],
     )  # fmt: skip
     return _ends(predicted_means(fit, ["second"]).frame.tail(1))
 
 
 def mean(draw: np.random.Generator, **data: Any) -> Ends:
     """The interval of a mean as reports give it."""
-    return _ends(mean_intervals(study(draw, **data).filter("second"), ["gain"], cluster=["deal"]))
+    return _ends(
+        mean_intervals(study(draw, **data).filter("second"), ["gain"], cluster=["instance"])
+    )
 
 
 def drawn(draw: np.random.Generator, cluster: list[str], **data: Any) -> Ends:
@@ -94,15 +101,23 @@ def _mean(frame: pl.DataFrame) -> dict[str, float | None]:
 
 
 def correlated(
-    draw: np.random.Generator, interval: Any, method: Any, rows: int, deals: int = 0
+    draw: np.random.Generator, interval: Any, method: Any, rows: int, instances: int = 0
 ) -> Ends:
-    """The interval of a correlation of normal columns; with ``deals``, rows copy their deal's."""
-    x = draw.normal(size=deals or rows)
+    """The interval of a correlation of normal columns; with ``instances``, rows copy their
+    instance's."""
+    x = draw.normal(size=instances or rows)
     y = RELATED * x + np.sqrt(1 - RELATED**2) * draw.normal(size=len(x))
-    deal = np.arange(rows) % len(x)
-    frame = pl.DataFrame({"deal": deal, "x": x[deal], "y": y[deal]})
+    instance = np.arange(rows) % len(x)
+    frame = pl.DataFrame({"instance": instance, "x": x[instance], "y": y[instance]})
     found = correlation(
-        frame, "x", "y", method=method, interval=interval, cluster=["deal"], draws=DRAWS, seed=draw
+        frame,
+        "x",
+        "y",
+        method=method,
+        interval=interval,
+        cluster=["instance"],
+        draws=DRAWS,
+        seed=draw,
     )
     return _ends(found.frame)
 
@@ -111,9 +126,9 @@ def ranks(draw: np.random.Generator, ends: tuple[str, str]) -> Ends:
     """Whether all true ranks of five players lie in their ranges at once: 1 if so."""
     truth = np.array([0.0, 0.05, 0.1, 0.6, 0.65])
     gains = draw.normal(size=(60, 1)) + truth + draw.normal(size=(60, 5))
-    columns = {"deal": np.repeat(np.arange(60), 5), "player": np.tile(np.arange(5), 60)}
+    columns = {"instance": np.repeat(np.arange(60), 5), "player": np.tile(np.arange(5), 60)}
     frame = pl.DataFrame(columns).with_columns(gain=pl.Series(gains.ravel()))
-    found = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=DRAWS, seed=draw)
+    found = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=DRAWS, seed=draw)
     rows = found.frame.sort("group").select(*ends).to_numpy()
     right = np.arange(5, 0, -1)
     inside = ((rows[:, 0] <= right) & (right <= rows[:, 1])).all()
@@ -125,9 +140,9 @@ def _ends(row: pl.DataFrame) -> Ends:
     return float(low), float(high)
 
 
-FREE: dict[str, Any] = {"deals": 240, "size": 1, "alike": 0.0}
-SHARED: dict[str, Any] = {"deals": 80, "size": 8, "alike": 0.4}
-SCARCE: dict[str, Any] = {"deals": 12, "size": 8, "alike": 0.4}
+FREE: dict[str, Any] = {"instances": 240, "size": 1, "alike": 0.0}
+SHARED: dict[str, Any] = {"instances": 80, "size": 8, "alike": 0.4}
+SCARCE: dict[str, Any] = {"instances": 12, "size": 8, "alike": 0.4}
 UNEVEN: dict[str, Any] = FREE | {"uneven": 3.0}
 SPEARMAN = 6 / np.pi * np.arcsin(RELATED / 2)
 KENDALL = 2 / np.pi * np.arcsin(RELATED)
@@ -138,17 +153,18 @@ CASES = {
     "OLS classical, unequal variances": Case(
         partial(effect, errors="classical", **UNEVEN), EFFECT, False
     ),
-    "OLS cluster, 80 deals": Case(partial(effect, errors="cluster", **SHARED), EFFECT, True),
-    "OLS classical, 80 deals": Case(partial(effect, errors="classical", **SHARED), EFFECT, False),
-    "OLS HC3, 80 deals": Case(partial(effect, errors="HC3", **SHARED), EFFECT, False),
-    "OLS cluster, 12 deals": Case(partial(effect, errors="cluster", **SCARCE), EFFECT, False),
-    "predicted mean, cluster, 80 deals": Case(partial(predicted, **SHARED), EFFECT, True),
-    "mean, cluster, 20 deals": Case(partial(mean, **SHARED), EFFECT, True),
-    "bootstrap mean by deal, 60 deals": Case(
-        partial(drawn, cluster=["deal"], **SHARED | {"deals": 240}), EFFECT, True
+    "OLS cluster, 80 instances": Case(partial(effect, errors="cluster", **SHARED), EFFECT, True),
+    "OLS classical, 80 instances": Case(partial(effect, errors="classical", **SHARED), EFFECT,
+    False),
+    "OLS HC3, 80 instances": Case(partial(effect, errors="HC3", **SHARED), EFFECT, False),
+    "OLS cluster, 12 instances": Case(partial(effect, errors="cluster", **SCARCE), EFFECT, False),
+    "predicted mean, cluster, 80 instances": Case(partial(predicted, **SHARED), EFFECT, True),
+    "mean, cluster, 20 instances": Case(partial(mean, **SHARED), EFFECT, True),
+    "bootstrap mean by instance, 60 instances": Case(
+        partial(drawn, cluster=["instance"], **SHARED | {"instances": 240}), EFFECT, True
     ),
-    "bootstrap mean by match, 60 deals": Case(
-        partial(drawn, cluster=[], **SHARED | {"deals": 240}), EFFECT, False
+    "bootstrap mean by match, 60 instances": Case(
+        partial(drawn, cluster=[], **SHARED | {"instances": 240}), EFFECT, False
     ),
     "Pearson, Fisher": Case(partial(correlated, interval="fisher", method="pearson", rows=100),
                             RELATED, True),
@@ -157,15 +173,15 @@ CASES = {
     "Kendall, Fisher": Case(partial(correlated, interval="fisher", method="kendall", rows=100),
                             KENDALL, True),
     "Pearson, Fisher, 100 rows copied 4 times": Case(
-        partial(correlated, interval="fisher", method="pearson", rows=400, deals=100),
+        partial(correlated, interval="fisher", method="pearson", rows=400, instances=100),
         RELATED, False,
     ),
-    "Pearson, bootstrap by deal": Case(
-        partial(correlated, interval="bootstrap", method="pearson", rows=400, deals=200),
+    "Pearson, bootstrap by instance": Case(
+        partial(correlated, interval="bootstrap", method="pearson", rows=400, instances=200),
         RELATED, True,
     ),
-    "Spearman, bootstrap by deal": Case(
-        partial(correlated, interval="bootstrap", method="spearman", rows=400, deals=200),
+    "Spearman, bootstrap by instance": Case(
+        partial(correlated, interval="bootstrap", method="spearman", rows=400, instances=200),
         SPEARMAN, True,
     ),
     "all five ranks, sure ranges": Case(partial(ranks, ends=("sure_low", "sure_high")), 1, False),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.pages import first_chart
-from bench.rows import Row, measure
+from bench.rows import Row, metric
 
 MATCHES = 80_100
 
@@ -19,14 +19,14 @@ def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "glee.sqlite"
         at = ["--store", str(store)]
-        ran = measure([*command, "run", "glee", *at])
+        ran = metric([*command, "run", "glee", *at])
         size = store.stat().st_size
         out = Path(folder) / "report.html"
-        reported = measure([*command, "report", "glee", *at, "--out", str(out)])
+        reported = metric([*command, "report", "glee", *at, "--out", str(out)])
         paper = Path(folder) / "paper.html"
-        cooked = measure([*command, "report", "glee", "--recipe", "glee", *at, "--out", str(paper)])
+        cooked = metric([*command, "report", "glee", "--recipe", "glee", *at, "--out", str(paper)])
         forget_one(store)
-        resumed = measure([*command, "resume", "glee", *at])
+        resumed = metric([*command, "resume", "glee", *at])
         page, tables = (file.stat().st_size / 1e6 for file in (out, paper))
         shown = list(first_chart(paper, "80,100 matches of GLEE by its recipe"))
     cores = f"{os.cpu_count()} cores"

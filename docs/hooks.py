@@ -1,4 +1,4 @@
-"""Pages of the documentation that are made from the code itself, and so cannot go stale.
+"""Pages of the documentation that are generated from the code.
 
 MkDocs calls the functions whose names begin with ``on_``.
 """
@@ -19,80 +19,82 @@ from cheaptalk.cli.main import app
 from cheaptalk.models.providers import IN_URL
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.views import VIEWS
-from cheaptalk.rules import GameBox, Quantity, field_meanings, field_ranges, games, strategies
+from cheaptalk.rules import GameSpec, Quantity, field_meanings, field_ranges, games, strategies
 from cheaptalk.yaml_files import as_yaml
 
 ROOT = Path(__file__).parents[1]
 COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md",
           "CHANGELOG.md": "CHANGELOG.md", "SECURITY.md": "SECURITY.md"}  # fmt: skip
-"""Files beside ``docs/`` that are pages as well, and the pages they become."""
+"""Files outside ``docs/`` that are also pages, with the names of their pages."""
 GAMES = "reference/games"
 CLI = "reference/command-line.md"
 TABLES = "reference/store-tables.md"
 ENVIRONMENT = "reference/environment.md"
 VARIABLES = {
-    "CHEAPTALK_STORE": "the store, as `--store` names it, which counts more",
-    "CHEAPTALK_CACHE": "turns the [cache](../how-to/cache.md) on, and names its file",
-    "CHEAPTALK_TELEMETRY": "turns [telemetry](../how-to/trace-a-run.md) on",
-    "CHEAPTALK_PUBLIC_MODELS_ONLY": """lets calls reach only public addresses; a
-        served laboratory sets it for its runs unless it is started with `--private-models`""",
-    "CHEAPTALK_GUEST_TOKENS": """the tokens of a run's [guests](../how-to/let-an-agent-come.md),
-        `NAME=TOKEN` with commas between; else they are made at random""",
-    "CHEAPTALK_GUEST_TOKEN": """the token of a [guest](../how-to/let-an-agent-come.md) itself, where
-        `play_as_guest` and `cheaptalk mcp` are given none""",
-    "WANDB_MODE": """`online` lets [Weights & Biases](../how-to/track-a-run.md) send at once; else
-        it is `offline`""",
-    "RAY_ADDRESS": """the head of the [Ray cluster](../how-to/run-on-many-machines.md) that
-        `--on ray` joins""",
-    "CHEAPTALK_PROVIDERS": """your file of
-        [providers](../how-to/run-a-model.md#a-server-of-your-own); empty for none""",
-    "CHEAPTALK_PRICES": """your file of [prices](../how-to/budgets.md); else `prices.yaml` in the
-        folder where you are, if it is there""",
-    "XDG_CONFIG_HOME": """the folder of settings, which holds `cheaptalk/settings.toml` and
-        `cheaptalk/providers.yaml`, where no other files are named; else `~/.config`""",
-    "CHEAPTALK_SETTINGS": """your file of [settings](../how-to/set-up-the-command-line.md); else
-        `cheaptalk/settings.toml` in the folder of settings""",
-    "COMP_WORDS": "what was typed when TAB was pressed, as the shell says",
-    "COMP_CWORD": "at which word TAB was pressed, as the shell says",
-    "XDG_CACHE_HOME": "the folder of the cache, where its file is not named; else `~/.cache`",
+    "CHEAPTALK_STORE": "The default store, if `--store` is not set.",
+    "CHEAPTALK_CACHE": "Enables the response [cache](../experiments/limit-costs.md) in this file.",
+    "CHEAPTALK_TELEMETRY": "Enables [telemetry](../operations/observability.md).",
+    "CHEAPTALK_PUBLIC_MODELS_ONLY": """Restricts model calls to public addresses. A laboratory sets
+        it for its runs unless it is started with `--allow-private-hosts`.""",
+    "CHEAPTALK_AGENT_TOKENS": """The tokens of a run's [remote
+        agents](../models/remote-agents.md), as a comma-separated list of `NAME=TOKEN`. The default
+        is random tokens.""",
+    "CHEAPTALK_AGENT_TOKEN": """The token of a [remote agent](../models/remote-agents.md), for
+        `play_as_remote_agent` and `cheaptalk model mcp`.""",
+    "WANDB_MODE": """With `online`, [Weights & Biases](../operations/observability.md) uploads
+        during the run. The default is `offline`.""",
+    "RAY_ADDRESS": """The head of the [Ray cluster](../operations/scale.md) that `--on ray`
+        joins.""",
+    "CHEAPTALK_PROVIDERS": """The file of your own [providers](../models/language-models.md).
+        Leave it empty to use none.""",
+    "CHEAPTALK_PRICES": """The file of your own [prices](../experiments/limit-costs.md). The default
+        is `prices.yaml` in the current folder, if it exists.""",
+    "XDG_CONFIG_HOME": """The folder of `cheaptalk/settings.toml` and `cheaptalk/providers.yaml`,
+        unless other files are set. The default is `~/.config`.""",
+    "CHEAPTALK_SETTINGS": """The file of [settings](../operations/command-line.md). The default is
+        `cheaptalk/settings.toml` in the configuration folder.""",
+    "COMP_WORDS": "Set by the shell during completion: the words of the command line.",
+    "COMP_CWORD": "Set by the shell during completion: the index of the current word.",
+    "XDG_CACHE_HOME": """The folder of the cache, unless its file is set. The default is
+        `~/.cache`.""",
 }
-"""The variables that the package reads by itself, and what each does."""
+"""The variables that the package reads, and their effects."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Give every registered game its place in the navigation."""
-    pages = [{title(box): f"{GAMES}/{box.name}.md"} for box in games().values()]
+    """Add every registered game to the navigation."""
+    pages = [{title(game_spec): f"{GAMES}/{game_spec.name}.md"} for game_spec in games().values()]
     for section in config.nav or ():
         for name, entries in section.items():
             if name == "Reference":
-                place = entries.index({"Games": f"{GAMES}/index.md"})
-                entries[place] = {"Games": [f"{GAMES}/index.md", *pages]}
+                position = entries.index({"Games": f"{GAMES}/index.md"})
+                entries[position] = {"Games": [f"{GAMES}/index.md", *pages]}
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are made from other files and from the code."""
+    """Add the pages that are copied from other files or generated from the code."""
     for source, page in COPIED.items():
         text = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](")
         files.append(File.generated(config, page, content=text))
-    for page, lines in made_pages():
+    for page, lines in generated_pages():
         text = "\n".join(lines) + "\n"
         files.append(File.generated(config, page, content=text))
     return files
 
 
-def made_pages() -> Iterator[tuple[str, Iterator[str]]]:
-    """The pages that are made from the code: name and lines."""
+def generated_pages() -> Iterator[tuple[str, Iterator[str]]]:
+    """Yield the generated pages, as name and lines."""
     yield f"{GAMES}/index.md", index_page()
-    for box in games().values():
-        yield f"{GAMES}/{box.name}.md", game_page(box)
+    for game_spec in games().values():
+        yield f"{GAMES}/{game_spec.name}.md", game_page(game_spec)
     yield CLI, cli_page()
     yield TABLES, tables_page()
     yield ENVIRONMENT, environment_page()
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
-    """A table, and an empty line after it."""
+    """Yield the lines of a table, followed by an empty line."""
     head = list(head)
     yield "| " + " | ".join(head) + " |"
     yield "|" + " --- |" * len(head)
@@ -103,182 +105,195 @@ def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str
 
 
 def code(text: object) -> str:
-    """Something as code."""
+    """Return a value as inline code."""
     return f"<code>{html.escape(str(text))}</code>"
 
 
-def title(box: GameBox) -> str:
-    """A game's name as a heading."""
-    return box.name.replace("_", " ").capitalize()
+def title(game_spec: GameSpec) -> str:
+    """Return a game's name as a heading."""
+    return game_spec.name.replace("_", " ").capitalize()
 
 
-def first_line(thing: object) -> str:
-    """The first line of a docstring."""
-    return (inspect.getdoc(thing) or "").partition("\n")[0]
+def first_line(documented: object) -> str:
+    """Return the first line of a docstring."""
+    return (inspect.getdoc(documented) or "").partition("\n")[0]
 
 
 def index_page() -> Iterator[str]:
-    """The games in a table, and what a failure to answer means in each."""
+    """Yield the list of games, with the consequence of a forfeit in each."""
     yield "# Games\n"
     rows = [
-        [f"[{box.name}]({box.name}.md)", ", ".join(box.rules.roles), len(box.rules().places),
-         first_line(box.rules)]
-        for box in games().values()
+        [f"[{game_spec.name}]({game_spec.name}.md)", ", ".join(game_spec.rules.roles),
+        len(game_spec.rules().seats),
+         first_line(game_spec.rules)]
+        for game_spec in games().values()
     ]  # fmt: skip
-    yield from table(["game", "roles", "places", "what it is"], rows)
-    yield "The number of places is that of the defaults.\n"
+    yield from table(["game", "roles", "seats", "description"], rows)
+    yield "The number of seats applies to the default parameters.\n"
     yield "## Forfeits\n"
-    yield "What it means that a seat finally fails to answer:\n"
-    yield from table(["game", "forfeit"], [[b.name, b.rules.forfeit] for b in games().values()])
+    yield "The consequence of a player's final failure to give a valid answer:\n"
+    rows = [[game_spec.name, game_spec.rules.forfeit] for game_spec in games().values()]
+    yield from table(["game", "consequence"], rows)
 
 
-def game_page(box: GameBox) -> Iterator[str]:
-    """All there is to know about a game."""
-    rules = box.rules
-    yield f"# {title(box)}\n"
+def game_page(game_spec: GameSpec) -> Iterator[str]:
+    """Yield the page of a game."""
+    rules = game_spec.rules
+    yield f"# {title(game_spec)}\n"
     yield inspect.getdoc(rules) or ""
-    yield f"\nThe rules are of version {rules.version}. Roles: {', '.join(rules.roles)}."
-    yield f"In Python they are {code(f'ct.games.{rules.__name__}')}.\n"
-    places = ", ".join(map(code, rules().places))
-    yield f"With the defaults the places, each filled by one player, are {places}.\n"
+    yield f"\nPython class: {code(f'ct.games.{rules.__name__}')}, version {rules.version}.\n"
+    seats = ", ".join(map(code, rules().seats))
+    yield f"Roles: {', '.join(rules.roles)}. Seats (default parameters): {seats}.\n"
     yield "## Parameters\n"
-    yield from table(["name", "default", "legal", "meaning"], parameter_rows(box))
+    yield from table(["name", "default", "values", "meaning"], parameter_rows(game_spec))
     yield "## Payoffs\n"
     yield f"{inspect.getdoc(rules.payoffs)}\n"
     units = rules.payoff_units()
-    yield "With the defaults the payoff of a place, over all its seats together, lies in:\n"
+    yield "Bounds of a seat's payoff (default parameters):\n"
     bounds = [
         [role, *map(as_yaml, pair), units[role]] for role, pair in rules().payoff_bounds().items()
     ]
-    yield from table(["place of role", "from", "to", "in"], bounds)
+    yield from table(["role", "minimum", "maximum", "unit"], bounds)
     yield f"Forfeit: {rules.forfeit}\n"
-    yield "## What players are asked and told\n"
-    yield from table(["event or action", "what it says", "fields"], word_rows(box))
-    yield "## A match\n"
-    yield from match_section(sample_matches()[box.name])
-    yield "## Measures\n"
-    for module in dict.fromkeys(inspect.getmodule(one.of) for one in box.measures.values()):
+    yield "## Events and actions\n"
+    yield from table(["event or action", "description", "fields"], event_rows(game_spec))
+    yield "## Sample match { #a-match }\n"
+    yield from match_section(sample_matches()[game_spec.name])
+    yield "## Metrics\n"
+    modules = (inspect.getmodule(metric.of) for metric in game_spec.metrics.values())
+    for module in dict.fromkeys(modules):
         yield f"{inspect.getdoc(module)}\n"
-    yield from measured_section(box.measures.values())
-    if box.series:
-        yield "## By round\n"
-        yield from measured_section(box.series.values())
+    yield from quantity_section(game_spec.metrics.values())
+    if game_spec.series:
+        yield "## Per-round metrics\n"
+        yield from quantity_section(game_spec.series.values())
     yield "## Strategies\n"
-    yield from strategies_section(box)
-    yield "## Words\n"
-    yield from words_section(box)
+    yield from strategies_section(game_spec)
+    yield "## Prompt styles\n"
+    yield from styles_section(game_spec)
 
 
-def parameter_rows(box: GameBox) -> Iterator[list[str]]:
-    """A game's parameters, their defaults as a study file has them."""
-    defaults, legal = box.rules(), field_ranges(box.rules)
-    for name, meaning in field_meanings(box.rules).items():
+def parameter_rows(game_spec: GameSpec) -> Iterator[list[str]]:
+    """Yield a game's parameters, with defaults as in a study file."""
+    defaults, legal = game_spec.rules(), field_ranges(game_spec.rules)
+    for name, meaning in field_meanings(game_spec.rules).items():
         yield [code(name), code(as_yaml(getattr(defaults, name))), code(legal[name]), meaning]
 
 
-def word_rows(box: GameBox) -> Iterator[list[str]]:
-    """A game's events and actions with their fields."""
-    for event in box.rules.events:
+def event_rows(game_spec: GameSpec) -> Iterator[list[str]]:
+    """Yield a game's events and actions with their fields."""
+    for event in game_spec.rules.events:
         names = ", ".join(map(code, event.__struct_fields__))
         yield [code(event.__name__), first_line(event), names]
-    for action in box.rules.actions:
+    for action in game_spec.rules.actions:
         names = ", ".join(map(code, action.model_fields))
         yield [code(action.__name__), first_line(action), names]
 
 
-def measured_section(measured: Collection[Quantity[Any]]) -> Iterator[str]:
-    """Measures or series: the table, and what there is to add."""
+def quantity_section(quantities: Collection[Quantity[Any]]) -> Iterator[str]:
+    """Yield a table of metrics or series, and the rest of their docstrings."""
     rows = [
-        [code(one.name), one.meaning, one.unit, first_line(one.published) if one.published else ""]
-        for one in measured
+        [
+            code(quantity.name),
+            quantity.meaning,
+            quantity.unit,
+            first_line(quantity.published) if quantity.published else "",
+        ]
+        for quantity in quantities
     ]
     yield from table(["name", "meaning", "unit", "published variant"], rows)
-    for one in measured:
-        more = (inspect.getdoc(one.of) or "").partition("\n")[2].strip()
-        if more:
-            yield f"{code(one.name)}: {more}\n"
+    for quantity in quantities:
+        details = (inspect.getdoc(quantity.of) or "").partition("\n")[2].strip()
+        if details:
+            yield f"{code(quantity.name)}: {details}\n"
 
 
-def strategies_section(box: GameBox) -> Iterator[str]:
-    """A game's strategies: the table, then each with its settings and source."""
-    found = strategies(box.name)
+def strategies_section(game_spec: GameSpec) -> Iterator[str]:
+    """Yield a table of a game's strategies, then each with its settings and source."""
+    by_name = strategies(game_spec.name)
     rows = []
-    for one in found.values():
-        shown = ", ".join(code(f"{name}: {as_yaml(value)}") for name, value in one.settings())
-        rows.append([f"[{code(one.name)}](#{one.name})", ", ".join(one.roles), shown, one.meaning])
-    yield from table(["strategy", "roles", "settings", "what it does"], rows)
-    for one in found.values():
-        yield f"### {one.name} {{ #{one.name} }}\n"
-        yield f"::: {one.function.__module__}.{one.function.__qualname__}\n"
+    for name, strategy in by_name.items():
+        settings = ", ".join(code(f"{key}: {as_yaml(value)}") for key, value in strategy.settings())
+        link = f"[{code(name)}](#{name})"
+        rows.append([link, ", ".join(strategy.roles), settings, strategy.meaning])
+    yield from table(["strategy", "roles", "settings", "description"], rows)
+    for name, strategy in by_name.items():
+        yield f"### {name} {{ #{name} }}\n"
+        yield f"::: {strategy.function.__module__}.{strategy.function.__qualname__}\n"
 
 
-def words_section(box: GameBox) -> Iterator[str]:
-    """The templates of a game's styles, word for word."""
-    for name, file in box.styles.items():
-        text = (box.words / file.template).read_text(encoding="utf-8")
-        yield f"Style `{name}`, answers as {file.codec}:\n"
+def styles_section(game_spec: GameSpec) -> Iterator[str]:
+    """Yield the templates of a game's prompt styles."""
+    for name, file in game_spec.styles.items():
+        text = (game_spec.words / file.template).read_text(encoding="utf-8")
+        yield f"Prompt style `{name}`, answer format {file.codec}:\n"
         yield f"````jinja\n{text.rstrip()}\n````\n"
 
 
 def tables_page() -> Iterator[str]:
-    """The tables of a store with their columns, and the statements that make its views."""
+    """Yield the tables of a store with their columns, and the statements that create its views."""
     yield "# Tables of a store\n"
-    yield "For plain SQL there are views, [the store in SQL](sql.md); they stand at the end.\n"
-    for one in schema.metadata.sorted_tables:
-        yield f"## {one.name}\n"
+    yield "To query a store, use its [views](sql.md), which are easier to use than its tables.\n"
+    for store_table in schema.metadata.sorted_tables:
+        yield f"## {store_table.name}\n"
         rows = [
-            [code(c.name), str(c.type), "" if c.nullable else "never", c.comment or ""]
-            for c in one.c
+            [code(column.name), column.type, "yes" if column.nullable else "", column.comment or ""]
+            for column in store_table.c
         ]
-        yield from table(["column", "type", "empty", "meaning"], rows)
+        yield from table(["column", "type", "nullable", "meaning"], rows)
     yield "## Views\n"
     yield "```sql\n" + "\n\n".join(f"{view};" for view in VIEWS["sqlite"]) + "\n```\n"
 
 
 def environment_page() -> Iterator[str]:
-    """The environment variables that are read: ours, and those of providers."""
+    """Yield the environment variables of the package and of the providers."""
     yield "# Environment variables\n"
-    yield "The package reads these, and those of your own providers:\n"
-    yield from table(["variable", "meaning"], [[code(one), VARIABLES[one]] for one in VARIABLES])
-    yield "## Keys and addresses\n"
-    yield "A key is sent to its provider's own address, and nowhere else. `cheaptalk doctor` says"
-    yield "which are set, and never what they hold.\n"
+    yield "cheaptalk reads these variables:\n"
+    rows = [[code(variable), meaning] for variable, meaning in VARIABLES.items()]
+    yield from table(["variable", "meaning"], rows)
+    yield "## API keys and addresses\n"
+    yield (
+        "cheaptalk sends an API key only to its provider's address. `cheaptalk store doctor` shows "
+        "which variables are set, but not their values.\n"
+    )
     rows = []
     for name, provider in models.PROVIDERS.items():
-        holds = [(provider.key, "key" if provider.needs_key else "key, if it wants one")]
-        holds += [(one, "part of its address") for one in IN_URL.findall(provider.url)]
-        rows += [[code(name), code(one), what] for one, what in holds if one]
-    yield from table(["provider", "variable", "holds"], rows)
+        contents = [(provider.key, "API key" if provider.needs_key else "API key (optional)")]
+        contents += [(variable, "part of its URL") for variable in IN_URL.findall(provider.url)]
+        rows += [
+            [code(name), code(variable), content] for variable, content in contents if variable
+        ]
+    yield from table(["provider", "variable", "content"], rows)
 
 
 def cli_page() -> Iterator[str]:
-    """Every command with its arguments and options."""
+    """Yield every command with its arguments and options."""
     yield "# Command line\n"
     yield (
-        "`python -m cheaptalk` is the same as `cheaptalk`. For TAB, settings and `.env` see "
-        "[Set up the command line](../how-to/set-up-the-command-line.md).\n"
+        "`python -m cheaptalk` is equivalent to `cheaptalk`. For completion, settings and `.env` "
+        "files, see [Set up the command line](../operations/command-line.md).\n"
     )
     yield from table(
         ["exit status", "meaning"],
-        [[0, "all went well"], [1, "something failed or is not done"], [2, "the input is wrong"],
-         [3, "calls wait in a provider's batch; run it again later"],
-         [129, "stopped by SIGHUP: its terminal was closed"], [130, "stopped by Ctrl-C"],
-         [141, "stopped, as nobody reads what it writes any more"], [143, "stopped by SIGTERM"]],
+        [[0, "success"], [1, "something failed or is incomplete"], [2, "invalid input"],
+         [3, "calls are pending in a provider's batch; run the command again later"],
+         [129, "stopped by SIGHUP: the terminal was closed"], [130, "stopped by Ctrl-C"],
+         [141, "stopped because its output was closed"], [143, "stopped by SIGTERM"]],
     )  # fmt: skip
     yield from command_section(typer.main.get_command(app), "cheaptalk", None)
 
 
 def command_section(command: Any, name: str, parent: Any) -> Iterator[str]:
-    """A command, or the commands of a group one after the other."""
+    """Yield a command, or all commands of a group."""
     context = typer.Context(command, info_name=name, parent=parent)
     if hasattr(command, "commands"):
-        for below, one in command.commands.items():
-            yield from command_section(one, below, context)
+        for subcommand_name, subcommand in command.commands.items():
+            yield from command_section(subcommand, subcommand_name, context)
         return
     yield f"## {context.command_path}\n"
     yield f"{inspect.cleandoc(command.help or '')}\n"
     yield f"```text\n{' '.join(command.get_usage(context).split()[1:])}\n```\n"
-    records = [one.get_help_record(context) for one in command.params]
+    records = [parameter.get_help_record(context) for parameter in command.params]
     rows = [[code(record[0]), record[1]] for record in records if record]
     if rows:
         yield from table(["argument or option", "meaning"], rows)

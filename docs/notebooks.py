@@ -38,7 +38,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def shown(path: Path) -> str:
     """A notebook as Markdown: once, however often a site that is served is built."""
     title, *cells = executed(path)["cells"]
-    link = f"*It ran when this site was built. [Download the notebook]({path.name})*"
+    link = f"*Executed when this site was built. [Download the notebook]({path.name})*"
     parts = ["".join(title["source"]), link]
     for cell in cells:
         source = "".join(cell["source"])

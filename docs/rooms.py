@@ -95,7 +95,7 @@ def picture() -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
             'role="img" font-family="system-ui, sans-serif">'
         ),
-        "<title>The rooms of cheaptalk: each imports only rooms below it</title>",
+        "<title>The packages of cheaptalk: each imports only packages below it</title>",
         (
             '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
             'markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="#8a97a8"/></marker>'

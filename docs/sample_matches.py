@@ -1,4 +1,4 @@
-"""A match of every game for its page, played by the study ``sample-matches.yaml``."""
+"""Sample matches for the pages of the games, from the study ``sample-matches.yaml``."""
 
 import html
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ STUDY = Path(__file__).parent / "sample-matches.yaml"
 
 @cache
 def sample_matches() -> dict[str, ct.MatchRecord]:
-    """The match of each game, by the game's name."""
+    """Return the match of each game, by the game's name."""
     study = ct.load_study(STUDY)
     with (
         TemporaryDirectory() as folder,
@@ -25,13 +25,13 @@ def sample_matches() -> dict[str, ct.MatchRecord]:
 
 
 def match_section(record: ct.MatchRecord) -> Iterator[str]:
-    """A match as all seats lived through it: who sat where, what they read, what they answered."""
+    """Yield a match with the observations and answers of all seats."""
     fixed = next(part.fixed for part in ct.load_study(STUDY).games if part.game == record.game)
-    told = [f"{name}: {as_yaml(value)}" for name, value in fixed.items()]
-    by = [f"{record.rules.called(place)} by `{record.label(place)}`" for place in record.seats]
-    yield f"Played by strategies of the game: {', '.join(by)}."
-    yield f"Parameters: {', '.join(f'`{one}`' for one in told) or 'the defaults'}."
-    yield "It is of the study [sample-matches.yaml](../../sample-matches.yaml).\n"
+    parameters = [f"`{name}: {as_yaml(value)}`" for name, value in fixed.items()]
+    strategies = [f"`{record.label(seat)}` as {record.rules.called(seat)}" for seat in record.seats]
+    yield f"Strategies: {', '.join(strategies)}."
+    yield f"Parameters: {', '.join(parameters) or 'the defaults'}."
+    yield "The match is from the study [sample-matches.yaml](../../sample-matches.yaml).\n"
     for scene in ct.records.gathered(ct.records.transcript(record)):
         yield f"<p class='who'>{html.escape(scene.head(len(record.seats)))}:</p>"
         yield f"<blockquote>{lines_of(scene.shown)}</blockquote>\n"
@@ -39,18 +39,20 @@ def match_section(record: ct.MatchRecord) -> Iterator[str]:
             if line.answer is not None:
                 yield f"**{line.name} answers** <code>{answer_of(line)}</code>\n"
     payoffs = record.payoffs or {}
-    gained = [f"{record.rules.called(place)} {gain:,.6g}" for place, gain in payoffs.items()]
-    yield f"**Payoffs:** {', '.join(gained)}.\n"
+    amounts = [f"{record.rules.called(seat)} {payoff:,.6g}" for seat, payoff in payoffs.items()]
+    yield f"**Payoffs:** {', '.join(amounts)}.\n"
 
 
 def lines_of(text: str) -> str:
-    """A text in HTML, a paragraph for each of its own, its lines kept."""
+    """Convert a text to HTML, keeping its paragraphs and lines."""
     parts = (html.escape(part).replace("\n", "<br>") for part in text.split("\n\n"))
     return "".join(f"<p>{part}</p>" for part in parts)
 
 
 def answer_of(line: ct.records.Line) -> str:
-    """The fields of an answer that say something, in HTML."""
-    said = {name: value for name, value in (line.answer or {}).items() if value is not None}
-    plain = {name: of if isinstance(of, str) else as_yaml(of) for name, of in said.items()}
-    return html.escape(", ".join(f"{name}: {of}" for name, of in plain.items()))
+    """Return the fields of an answer that are not None, as HTML."""
+    fields = {name: value for name, value in (line.answer or {}).items() if value is not None}
+    texts = {
+        name: value if isinstance(value, str) else as_yaml(value) for name, value in fields.items()
+    }
+    return html.escape(", ".join(f"{name}: {text}" for name, text in texts.items()))

@@ -18,7 +18,7 @@ from aiohttp import web
 import cheaptalk as ct
 
 
-async def stand_in(request: web.Request) -> web.Response:
+async def mock_server(request: web.Request) -> web.Response:
     """A server of the OpenAI chat format whose model asks for 70 and accepts anything.
 
     Its first answer is wrong, to show how the model is told so and asked again.
@@ -39,7 +39,7 @@ def served() -> Iterator[str]:
     """Serve the stand-in from a thread; yields the model string that reaches it."""
     loop = asyncio.new_event_loop()
     app = web.Application()
-    app.router.add_post("/v1/chat/completions", stand_in)
+    app.router.add_post("/v1/chat/completions", mock_server)
     runner = web.AppRunner(app)
     loop.run_until_complete(runner.setup())
     site = web.TCPSite(runner, "127.0.0.1", 0)

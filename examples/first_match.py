@@ -8,12 +8,12 @@ import cheaptalk as ct
 
 def main() -> None:
     """Play, print what Bob lived through, and what each of them got."""
-    box = ct.game_box("bargaining")
+    game_spec = ct.get_game("bargaining")
     game = ct.games.Bargaining(money=100, discounts=(0.9, 0.9), horizon=ct.Horizon(rounds=12))
     seed = "my first match"
-    deal = game.deal(ct.Chance(seed))
-    players = {"alice": box.strategies["linear"], "bob": box.strategies["boulware"]}
-    table = ct.play(game, deal, seed, players)
+    instance = game.draw_instance(ct.Chance(seed))
+    players = {"alice": game_spec.strategies["linear"], "bob": game_spec.strategies["boulware"]}
+    table = ct.play(game, instance, seed, players)
 
     words = ct.style("bargaining")
     for moment in table.heard["bob"]:
@@ -25,8 +25,8 @@ def main() -> None:
     result = table.result()
     for seat, dollars in game.payoffs(result.outcome).items():
         print(f"{seat} gets ${dollars:.2f}")
-    for measure in box.measures.values():
-        print(f"{measure.name}: {measure.of(result):.3f}")
+    for metric in game_spec.metrics.values():
+        print(f"{metric.name}: {metric.of(result):.3f}")
 
 
 if __name__ == "__main__":

@@ -10,15 +10,15 @@ bargaining = ct.games.bargaining
 
 def main() -> None:
     """Turn each of Bob's refusals into a yes, and print what he would have got."""
-    box = ct.game_box("bargaining")
+    game_spec = ct.get_game("bargaining")
     game = ct.games.Bargaining(money=100, discounts=(0.9, 0.9), horizon=ct.Horizon(rounds=12))
-    players = {"alice": box.strategies["linear"], "bob": box.strategies["boulware"]}
+    players = {"alice": game_spec.strategies["linear"], "bob": game_spec.strategies["boulware"]}
     seed = "what if"
-    match = ct.play(game, game.deal(ct.Chance(seed)), seed, players)
+    match = ct.play(game, game.draw_instance(ct.Chance(seed)), seed, players)
     print(f"as played: Bob gets ${game.payoffs(match.result().outcome)['bob']:.2f}")
 
     for given in match.given:
-        if given.action == bargaining.events.Reply(decision="reject") and given.seat == "bob":
+        if given.action == bargaining.events.Reply(decision="reject") and given.actor == "bob":
             other = match.clone(given.request)
             other.answer("bob", bargaining.events.Reply(decision="accept"))
             gains = game.payoffs(ct.play_on(other, players).result().outcome)

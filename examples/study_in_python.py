@@ -16,7 +16,7 @@ STUDY = {
     "name": "patience",
     "description": "Does a patient rival make an impatient one pay?",
     "seed": 7,
-    "deals": 10,
+    "instances": 10,
     "games": [
         {
             "game": "bargaining",

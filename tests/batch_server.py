@@ -14,10 +14,10 @@ from typing import Any
 
 from aiohttp import web
 
-from cheaptalk.stand_in import Batches, make_stand_in
-from cheaptalk.stand_in.batches import Batch, Line
-from cheaptalk.stand_in.formats import Json
-from cheaptalk.stand_in.server import Handler
+from cheaptalk.mock_server import Batches, make_mock_server
+from cheaptalk.mock_server.batches import Batch, Line
+from cheaptalk.mock_server.formats import Json
+from cheaptalk.mock_server.server import Handler
 
 Fate = Callable[[str, int], str]
 """What becomes of a call, by a digest of it and by how often it came: ``answered``, ``refused``,
@@ -70,7 +70,7 @@ class BatchServer(Batches):
         self.billed: Counter[str] = Counter()
         self.singles = 0
         self._seen: Counter[str] = Counter()
-        app = make_stand_in(batches=self, middlewares=[self._watched])
+        app = make_mock_server(batches=self, middlewares=[self._watched])
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, daemon=True)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.01)

@@ -23,7 +23,7 @@ from tests.reports.browser import CHROMIUM
 ROOT = Path(__file__).parents[1]
 EXAMPLE_GAMES = ("tender", "ultimatum")
 """The games of the packages in ``examples``."""
-TOYS = (toys_module.BOX, crowds.GIVING, crowds.COLLECTING)
+TOYS = (toys_module.SPEC, crowds.GIVING, crowds.COLLECTING)
 """The games that only tests have."""
 for variable in ("CHEAPTALK_PROVIDERS", "CHEAPTALK_SETTINGS"):
     os.environ[variable] = ""  # a developer's own are no part of the tests
@@ -50,7 +50,7 @@ def example_games(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     imported = set(sys.modules)
     for name in EXAMPLE_GAMES:
         monkeypatch.syspath_prepend(ROOT / "examples" / name)
-        GAMES.add(name, importlib.import_module(name).BOX)
+        GAMES.add(name, importlib.import_module(name).SPEC)
     yield
     for name in EXAMPLE_GAMES:
         GAMES.remove(name)
@@ -80,11 +80,11 @@ def store(tmp_path: Path, databases: Callable[[], str] | None) -> Iterator[Store
 @pytest.fixture
 def toys() -> Iterator[None]:
     """Small games among the registered ones: for two seats at once, and for many places."""
-    for box in TOYS:
-        GAMES.add(box.name, box)
+    for game_spec in TOYS:
+        GAMES.add(game_spec.name, game_spec)
     yield
-    for box in TOYS:
-        GAMES.remove(box.name)
+    for game_spec in TOYS:
+        GAMES.remove(game_spec.name)
 
 
 @pytest.fixture

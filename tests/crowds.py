@@ -8,13 +8,13 @@ from pydantic import Field
 from cheaptalk.rules import (
     Action,
     Ask,
-    Asked,
     Chance,
-    Deal,
+    DecisionRequest,
     Event,
     Game,
-    GameBox,
-    Measure,
+    GameSpec,
+    Instance,
+    Metric,
     Outcome,
     Play,
     Result,
@@ -77,14 +77,14 @@ class Giving(Game):
     givers: Annotated[int, Field(ge=2, le=100, strict=True)] = 3
 
     @property
-    def places(self) -> dict[str, str]:
+    def seats(self) -> dict[str, str]:
         return numbered("giver", self.givers)
 
-    def play(self, deal: Deal, chance: Chance) -> Play[Gifts]:
-        yield Tell(tuple(self.places), Welcome(self.givers))
+    def play(self, instance: Instance, chance: Chance) -> Play[Gifts]:
+        yield Tell(tuple(self.seats), Welcome(self.givers))
         given = yield tuple(Ask(seat, Gift, GiveNow()) for seat in numbered("giver", self.givers))
         outcome = Gifts(gifts={seat: gift.coins for seat, gift in given.items()})
-        if "keeper" in self.places:
+        if "keeper" in self.seats:
             pot = sum(outcome.gifts.values())
             kept: Gift = yield Ask("keeper", Gift, ShareNow(pot))
             outcome = outcome.model_copy(update={"share": kept.coins / 10})
@@ -109,7 +109,7 @@ class Collecting(Giving):
     events: ClassVar[tuple[type[Event], ...]] = (Welcome, GiveNow, ShareNow, PotShared)
 
     @property
-    def places(self) -> dict[str, str]:
+    def seats(self) -> dict[str, str]:
         return numbered("giver", self.givers) | {"keeper": "keeper"}
 
     def payoffs(self, outcome: Gifts) -> dict[str, float]:
@@ -119,13 +119,13 @@ class Collecting(Giving):
 
 
 @strategy("giver", "keeper")
-def random(asked: Asked) -> Gift:
+def random(asked: DecisionRequest) -> Gift:
     """Give anything."""
-    return Gift(coins=asked.chance("gift", asked.request).integer(0, 10))
+    return Gift(coins=asked.chance("gift", asked.number).integer(0, 10))
 
 
 @strategy("giver", "keeper")
-def steady(asked: Asked, *, coins: Coins = 5) -> Gift:
+def steady(asked: DecisionRequest, *, coins: Coins = 5) -> Gift:
     """Give always the same.
 
     Args:
@@ -139,15 +139,15 @@ def pot(result: Result) -> float:
     return float(sum(result.outcome.gifts.values()))
 
 
-def box(rules: type[Game]) -> GameBox:
+def game_spec(rules: type[Game]) -> GameSpec:
     """The box of one of these games."""
-    return GameBox(
+    return GameSpec(
         rules=rules,
         words=WORDS,
         styles={"plain": StyleFile("giving.jinja")},
         strategies=by_name([replace(one, roles=rules.roles) for one in (random, steady)]),
-        measures=by_name([Measure("pot", pot, unit="coins")]),
+        metrics=by_name([Metric("pot", pot, unit="coins")]),
     )
 
 
-GIVING, COLLECTING = box(Giving), box(Collecting)
+GIVING, COLLECTING = game_spec(Giving), game_spec(Collecting)

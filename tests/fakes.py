@@ -16,10 +16,10 @@ import pytest
 from aiohttp import web
 
 import cheaptalk as ct
+from cheaptalk.mock_server import Answerer, answer
+from cheaptalk.mock_server.formats import completion, with_schema
 from cheaptalk.models import PROVIDERS, Failure, ModelCall, Reply, Usage
-from cheaptalk.rules import GameBox, Registry, registry
-from cheaptalk.stand_in import Answerer, answer
-from cheaptalk.stand_in.formats import completion, with_schema
+from cheaptalk.rules import GameSpec, Registry, registry
 from tests.model_server import CALLS, Handler, make_app, nothing_special
 
 Answers = Callable[[ModelCall, str], Reply | str]
@@ -126,12 +126,12 @@ def study(**changes: Any) -> ct.Study:
 
 
 def with_model(url: str | None = None, **settings: Any) -> dict[str, Any]:
-    """Changes that let a model meet ``fair``, as Alice and as Bob, on three deals each."""
+    """Changes that let a model meet ``fair``, as Alice and as Bob, on three instances each."""
     model = {"model": "vllm/tiny" + (f"@{url}" if url else "")} | settings
     return {
         "players": {"tiny": model, "fair": {"strategy": "equal_split"}},
         "pairing": [["tiny", "fair"], ["fair", "tiny"]],
-        "deals": 3,
+        "instances": 3,
     }
 
 
@@ -208,9 +208,9 @@ def install(monkeypatch: pytest.MonkeyPatch, found: list[EntryPoint]) -> None:
     monkeypatch.setattr(registry, "entry_points", lambda: EntryPoints([*ours, *found]))
 
 
-def install_game(monkeypatch: pytest.MonkeyPatch, box: GameBox) -> None:
+def install_game(monkeypatch: pytest.MonkeyPatch, game_spec: GameSpec) -> None:
     """Let a game stand under its name, whether there is one of this name already or not."""
-    monkeypatch.setitem(registry.GAMES._here, box.name, box)
+    monkeypatch.setitem(registry.GAMES._here, game_spec.name, game_spec)
     monkeypatch.setattr(registry.GAMES, "_found", None)
     for name in ("games", "_whole"):
         fresh = cache(getattr(registry, name).__wrapped__)

@@ -18,7 +18,7 @@ NONE = "none"
 """Stands for no extra."""
 STUDY = """
 name: small
-deals: 3
+instances: 3
 games: [{game: bargaining, fixed: {money: 100, horizon: 6}}]
 players: {fair: equal_split, firm: boulware}
 """
@@ -26,7 +26,7 @@ PLAYED = "cheaptalk run small.yaml\n"
 TALK = """
 cat > talk.yaml <<'END'
 name: talk
-deals: 4
+instances: 4
 games: [{game: deal_or_no_deal}]
 players: {honest: honest}
 pairing: self
@@ -37,23 +37,24 @@ USES = {
     NONE: """
         cheaptalk --help
         cheaptalk run quickstart
-        cheaptalk show "$(cheaptalk plan quickstart --matches | cut -d' ' -f1 | head -1)"
+        cheaptalk match show "$(cheaptalk plan quickstart --matches | cut -d' ' -f1 | head -1)"
         """,
     "report": PLAYED + "cheaptalk report small --out report.html; test -s report.html",
     "web": """
         cheaptalk serve --demo --port 8130 > said & trap "kill $!" EXIT
         until grep Open said; do kill -0 $!; sleep 0.2; done
-        cheaptalk bots http://127.0.0.1:8130/ --people 1 --think 0 --game bargaining
+        cheaptalk study bots http://127.0.0.1:8130/ --bots 1 --think-time 0 --game bargaining
         """,
     "analysis": PLAYED + "cheaptalk metagame small --out page.html; test -s page.html",
     "figures": PLAYED + "cheaptalk report small --figures figures; ls figures/*.pdf",
     "predict": """
         cheaptalk run glee-small
-        cheaptalk report glee-small --recipe glee --set splits=1 --tables tables
+        cheaptalk report glee-small --recipe glee --recipe-option splits=1 --tables tables
         test -s tables/predictions.csv
         """,
     "learn": """
-        cheaptalk train nfsp --game BG4 --out bg4.policy --matches 256 --with hidden=4
+        cheaptalk train policy nfsp --game BG4 --out bg4.policy --matches 256 \
+            --hyperparameter hidden=4
         test -s bg4.policy
         """,
     "lm": f"""
@@ -65,8 +66,8 @@ END
         cheaptalk run small.yaml --player tiny='{{model: hf/tiny, tries: 1, max_tokens: 8}}'
         """,
     "tune": TALK + """
-        cheaptalk export talk --out chats --format chats --style tagged
-        cheaptalk lm pretrain chats/chats.jsonl --out model --shape hidden=16 --shape layers=1
+        cheaptalk store export talk --out chats --format chats --prompt-style tagged
+        cheaptalk train pretrain chats/chats.jsonl --out model --shape hidden=16 --shape layers=1
         test -s model/config.json
         """,
     "postgres": f"""
@@ -79,10 +80,10 @@ with serving() as server:
     print(ct.run(ct.load_study("small.yaml"), Databases(server).new()))
 END
         """,
-    "ray": "cheaptalk run small.yaml --on ray",
+    "ray": "cheaptalk run small.yaml --cluster ray",
     "archive": PLAYED + """
-        cheaptalk archive kept
-        cheaptalk restore kept again.sqlite
+        cheaptalk store archive kept
+        cheaptalk store restore kept again.sqlite
         cheaptalk status small --store again.sqlite
         """,
     "openenv": """
@@ -95,13 +96,13 @@ END
         python - <<'END'
 import asyncio
 import cheaptalk as ct
-server = ct.adapters.mcp_server("http://127.0.0.1:9/guests/mine", "a token of mine")
+server = ct.adapters.mcp_server("http://127.0.0.1:9/agents/mine", "a token of mine")
 print([one.name for one in asyncio.run(server.list_tools())])
 END
         """,
     "inspect": PLAYED + """
         cheaptalk run small.yaml --player model='{model: script/legal}'
-        cheaptalk export small --format inspect --out logs; ls logs/*
+        cheaptalk store export small --format inspect --out logs; ls logs/*
         """,
     "pettingzoo": """
         python - <<'END'

@@ -6,9 +6,9 @@ from typing import Any
 
 from aiohttp import web
 
+from cheaptalk.mock_server import Answerer, answer, make_mock_server
+from cheaptalk.mock_server.server import Handler as Responder
 from cheaptalk.models.http.transport import CALL_HEADER
-from cheaptalk.stand_in import Answerer, answer, make_stand_in
-from cheaptalk.stand_in.server import Handler as Responder
 
 CALLS = web.AppKey("CALLS", list[str])
 Handler = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse | None]]
@@ -42,6 +42,6 @@ def make_app(
                 file.write(number + "\n")
         return await special(request, body) or await handler(request)
 
-    app = make_stand_in(answerer, paths=paths, middlewares=[watched])
+    app = make_mock_server(answerer, paths=paths, middlewares=[watched])
     app[CALLS] = calls
     return app

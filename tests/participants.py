@@ -52,15 +52,14 @@ class People:
             number = connection.execute(
                 sa.insert(schema.participants).values(who).returning(schema.participants.c.id)
             ).scalar_one()
-            for at, (name, answer, right) in enumerate(said):
+            for at, (name, answer, correct) in enumerate(said):
                 of, _, game = name.partition("@")
                 connection.execute(sa.insert(schema.responses).values(
                     participant_id=number, number=at, step=of, visit=1, game=int(game or 0),
-                    answer=dict(answer), right=right, shown=1.0, answered=1.0 + 10 * (at + 1),
+                    answer=dict(answer), correct=correct, shown=1.0, answered=1.0 + 10 * (at + 1),
                 ))  # fmt: skip
             for at, play in enumerate(plays, 1):
                 given = {"treatment": "t", "game": "bargaining", "assigned": 2.0} | dict(play)
-                given["match_id"] = given.pop("match", None)
                 connection.execute(
                     sa.insert(schema.plays).values(participant_id=number, number=at, **given)
                 )
@@ -71,10 +70,10 @@ class People:
                 ))  # fmt: skip
         return int(number)
 
-    def prompt(self, number: int, right: bool | None) -> None:
+    def prompt(self, number: int, correct: bool | None) -> None:
         """Send somebody a prompt; whether it was answered in time, None while it is open."""
         with self.store.transaction() as connection:
             connection.execute(sa.insert(schema.notices).values(
                 participant_id=number, kind="attention", text="Still there?", sent=4.0, due=5.0,
-                right=right,
+                correct=correct,
             ))  # fmt: skip

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import cheaptalk as ct
+from cheaptalk.mock_server import answer
 from cheaptalk.models import Failure, ModelCall, Reply, Usage
-from cheaptalk.stand_in import answer
 
 EVIL = (
     """<script>alert(1)</script></script><!-- "it's" & &amp; {{ 7 * 7 }} {% raw %} ]]> """
@@ -45,7 +45,7 @@ WELL: dict[str, Any] = {
             }
         },
     },
-    "deals": 4,
+    "instances": 4,
     "repeats": 2,
 }
 
@@ -62,7 +62,7 @@ BADLY: dict[str, Any] = {
         "mute": {"model": "vllm/mute", "tries": 2},
         "broken": {"model": "vllm/broken"},
     },
-    "deals": 2,
+    "instances": 2,
 }
 
 FREE = {"strategy": "steady", "coins": 0}
@@ -84,7 +84,7 @@ CROWD: dict[str, Any] = {
         "luck": {"strategies": {"giving": "random", "collecting": "random"}},
         "kind": {"strategies": {"giving": KIND}},
     },
-    "deals": 5,
+    "instances": 5,
 }
 """Two and ten at a table: it needs the games of the fixture ``toys``."""
 

@@ -23,7 +23,7 @@ import cheaptalk as ct
         ("tensorboardX", "tensorboard", lambda at: ct.adapters.tracker(f"tensorboard:{at}", "a")),
         ("wandb", "wandb", lambda _: ct.adapters.tracker("wandb", "a")),
         ("mlflow", "mlflow", lambda _: ct.adapters.tracker("mlflow", "a")),
-        ("mcp.server", "mcp", lambda _: ct.adapters.mcp_server("http://gpu/guests/a", "a token")),
+        ("mcp.server", "mcp", lambda _: ct.adapters.mcp_server("http://gpu/agents/a", "a token")),
         ("huggingface_hub", "hub", lambda at: ct.adapters.push_dataset(at, "me/set")),
     ],
 )
@@ -37,7 +37,7 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(
     (tmp_path / "data").mkdir()
     (tmp_path / "README.md").touch()
     monkeypatch.setitem(sys.modules, module, None)
-    wanted = f'{module} is not installed; get it with: pip install "cheaptalk[{extra}]"'
+    wanted = f'{module} is not installed; install it with: pip install "cheaptalk[{extra}]"'
     with pytest.raises(ct.CheaptalkError) as refused:
         use(tmp_path)
     assert str(refused.value) == wanted
@@ -50,7 +50,9 @@ def without(modules: str, program: str, *words: str) -> "subprocess.CompletedPro
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("face", ["ct.reports.exchanges", "ct.web.listen, ct.web.open_house"])
+@pytest.mark.parametrize(
+    "face", ["ct.reports.exchanges", "ct.web.listen, ct.web.open_room_manager"]
+)
 def test_transcripts_and_rooms_need_nothing_that_reports_need(face: str) -> None:
     done = without("numpy polars scipy", f"import cheaptalk as ct\n{face}")
     assert done.stderr == ""
@@ -60,8 +62,11 @@ def test_transcripts_and_rooms_need_nothing_that_reports_need(face: str) -> None
     ("missing", "words"),
     [
         ("uvicorn", ["serve", "--demo", "--port", "0"]),
-        ("uvicorn", ["serve", "--port", "0", "--folder", "{here}"]),
-        ("polars", ["judge", "small", "--judge", "hallucination", "--model", "script/legal"]),
+        ("uvicorn", ["serve", "--port", "0", "--data-dir", "{here}"]),
+        (
+            "polars",
+            ["judge", "run", "small", "--rubric", "hallucination", "--model", "script/legal"],
+        ),
     ],
 )
 def test_commands_say_what_to_install(missing: str, words: list[str], tmp_path: Path) -> None:
@@ -70,4 +75,4 @@ def test_commands_say_what_to_install(missing: str, words: list[str], tmp_path: 
     words = [one.format(here=tmp_path) for one in [*words, "--store", str(path)]]
     done = without(missing, "from cheaptalk.cli import main; sys.exit(main())", *words)
     assert done.returncode == 2
-    assert f'error: {missing} is not installed; get it with: pip install "chea' in done.stderr
+    assert f'error: {missing} is not installed; install it with: pip install "chea' in done.stderr

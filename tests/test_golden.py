@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from cheaptalk.rules import Chance, Table, game_box, games, play, strategy_named
+from cheaptalk.rules import Chance, Table, games, get_game, play, strategy_named
 from cheaptalk.styles import Style, style_in
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -64,23 +64,23 @@ def test_there_is_no_transcript_of_a_game_that_is_none() -> None:
 
 def transcript(name: str) -> str:
     """The match of a game in every style, seat by seat."""
-    box, match = game_box(name), MATCHES.get(name, Match())
-    game = box.rules.model_validate(match.parameters)
+    game_spec, match = get_game(name), MATCHES.get(name, Match())
+    game = game_spec.rules.model_validate(match.parameters)
     players = {role: match.players.get(role, "random") for role in game.roles}
     decide = {role: strategy_named(name, player) for role, player in players.items()}
-    table = play(game, game.deal(Chance(SEED).apart("deal")), SEED, decide)
-    payoffs = game.place_payoffs(table.outcome)
+    table = play(game, game.draw_instance(Chance(SEED).apart("deal")), SEED, decide)
+    payoffs = game.seat_payoffs(table.outcome)
     head = [
         f"{name}, rules version {game.version}, seed {SEED}",
         f"parameters: {game.model_dump_json()}",
-        f"deal: {table.deal.model_dump_json()}",
+        f"instance: {table.instance.model_dump_json()}",
         f"players: {', '.join(f'{role} {player}' for role, player in players.items())}",
         f"outcome: {table.outcome!r}",
         f"payoffs: {', '.join(f'{role} {pay:.6g}' for role, pay in payoffs.items())}",
     ]
     seats = [
         section
-        for style in (style_in(box, style) for style in box.styles)
+        for style in (style_in(game_spec, style) for style in game_spec.styles)
         for seat in table.heard
         for section in lived(style, table, seat)
     ]

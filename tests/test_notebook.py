@@ -34,12 +34,12 @@ class Tags(HTMLParser):
 @pytest.fixture(scope="module")
 def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]]:
     """All that a session at a notebook gets to see."""
-    box = ct.game_box("bargaining")
-    game = box.rules()
-    deal = game.deal(ct.Chance("here"))
-    players = {"alice": box.strategies["linear"], "bob": box.strategies["random"]}
+    game_spec = ct.get_game("bargaining")
+    game = game_spec.rules()
+    instance = game.draw_instance(ct.Chance("here"))
+    players = {"alice": game_spec.strategies["linear"], "bob": game_spec.strategies["random"]}
     study = ct.Study(
-        name="seen", games=[{"game": "bargaining"}], deals=6,
+        name="seen", games=[{"game": "bargaining"}], instances=6,
         players={LABEL: "equal_split", "chance": "random", "firm": "boulware"},
     )  # fmt: skip
     path: Path = tmp_path_factory.mktemp("notebook") / "seen.sqlite"
@@ -53,9 +53,9 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, objec
         played = ct.reports.Played.of(store, "seen")
         found = ct.reports.findings(store, "seen", "metagame", draws=100)
         yield {
-            "table": ct.play(game, deal, "here", players),
-            "open table": ct.Table(game, deal, "here"),
-            "box": box,
+            "table": ct.play(game, instance, "here", players),
+            "open table": ct.Table(game, instance, "here"),
+            "box": game_spec,
             "registry": ct.reports.RECIPES,
             "study": study,
             "plan": laid,

@@ -79,12 +79,14 @@ def said() -> list[str]:
 
 @pytest.mark.usefixtures("greed")
 def test_a_style_of_another_package_extends_the_game_s_own(cheaptalk: Command) -> None:
-    shown = cheaptalk("prompt", "bargaining", "--style", "stepwise", "--as", "bob")
+    shown = cheaptalk(
+        "model", "prompt", "bargaining", "--prompt-style", "stepwise", "--seat", "bob"
+    )
     assert "Think first. What is this offer worth to you" in shown.out
     assert "Do you accept?" in shown.out
-    box = ct.game_box("bargaining")
-    assert next(iter(box.styles)) == ct.styles.style("bargaining").name == "plain"
-    ct.conformance.check_words(box, box.rules(), "any seed")
+    game_spec = ct.get_game("bargaining")
+    assert next(iter(game_spec.styles)) == ct.styles.style("bargaining").name == "plain"
+    ct.conformance.check_words(game_spec, game_spec.rules(), "any seed")
 
 
 @pytest.mark.usefixtures("greed")
@@ -106,19 +108,19 @@ def test_a_rubric_of_another_package_judges_and_its_check_is_held_against_it(
 
 def test_a_program_adds_the_same_by_itself() -> None:
     style = ct.StyleFile("stepwise.jinja", folder=GREED / "greed")
-    measure = ct.Measure("length", lambda result: float(len(result.given())))
+    metric = ct.Metric("length", lambda result: float(len(result.given())))
     ct.register(style, name="stepwise", game="bargaining")
-    ct.register(measure, game="bargaining")
+    ct.register(metric, game="bargaining")
     ct.register(lambda result: {}, name="courtesy", game="bargaining")
     rubric = find_rubric(GREED / "greed" / "greed.yaml")
     ct.register(rubric)
     try:
-        box = ct.game_box("bargaining")
-        assert box.styles["stepwise"] is style
-        assert box.measures["length"] is measure
-        assert "courtesy" in box.checks
+        game_spec = ct.get_game("bargaining")
+        assert game_spec.styles["stepwise"] is style
+        assert game_spec.metrics["length"] is metric
+        assert "courtesy" in game_spec.checks
         assert find_rubric("greed") is rubric
-        ct.conformance.check_words(box, box.rules(), "any seed")
+        ct.conformance.check_words(game_spec, game_spec.rules(), "any seed")
     finally:
         for registry in (*PARTS.values(), RUBRICS):
             for name in registry.here:
@@ -128,21 +130,21 @@ def test_a_program_adds_the_same_by_itself() -> None:
 @pytest.mark.parametrize(
     ("thing", "name"),
     [
-        (ct.Measure("efficiency", lambda result: 0.0), None),
+        (ct.Metric("efficiency", lambda result: 0.0), None),
         (ct.StyleFile("plain.jinja"), "plain"),
-        (ct.game_box("bargaining").strategies["linear"], None),
+        (ct.get_game("bargaining").strategies["linear"], None),
     ],
 )
 def test_a_program_replaces_nothing_of_a_game_s_own(thing: object, name: str | None) -> None:
-    with pytest.raises(ct.CheaptalkError, match=r"^bargaining has a \w+ named .* already; take"):
+    with pytest.raises(ct.CheaptalkError, match=r"^bargaining already has a \w+ named .*; choose"):
         ct.register(thing, name=name, game="bargaining")
 
 
 @pytest.mark.usefixtures("greed")
 def test_a_program_replaces_nothing_of_a_package_s() -> None:
-    measure = ct.Measure("unevenness", lambda result: 0.0)
-    with pytest.raises(ct.CheaptalkError, match=r"^greed registers a measure"):
-        ct.register(measure, game="bargaining")
+    metric = ct.Metric("unevenness", lambda result: 0.0)
+    with pytest.raises(ct.CheaptalkError, match=r"^greed already registers a metric"):
+        ct.register(metric, game="bargaining")
 
 
 def test_a_file_does_not_say_what_it_is(tmp_path: Path) -> None:
@@ -150,25 +152,25 @@ def test_a_file_does_not_say_what_it_is(tmp_path: Path) -> None:
         ct.register(tmp_path / "mine.yaml", name="mine")
 
 
-MEASURE = """
+METRIC = """
     import cheaptalk as ct
 
     def number(result):
         \"\"\"A number.\"\"\"
         return 1.0
 
-    MEASURES = [ct.Measure("{name}", number)]
+    METRICS = [ct.Metric("{name}", number)]
     """
 
 
 ASKING = """
 import cheaptalk as ct
 
-RANDOM = ct.game_box("bargaining").strategies["random"]
+RANDOM = ct.get_game("bargaining").strategies["random"]
 
 
 @ct.strategy("alice", "bob")
-def asking(asked: ct.Asked) -> ct.Action:
+def asking(asked: ct.DecisionRequest) -> ct.Action:
     return RANDOM(asked)
 """
 
@@ -177,21 +179,21 @@ def test_players_may_be_made_of_those_of_their_game(packages: Packages) -> None:
     packages.write("asking", ASKING)
     packages.add("asking", {"cheaptalk.players": {"bargaining.asking": "asking"}})
     assert said() == []
-    assert "asking" in ct.game_box("bargaining").strategies
+    assert "asking" in ct.get_game("bargaining").strategies
 
 
 def test_of_two_of_one_name_one_is_refused_and_both_origins_are_named(packages: Packages) -> None:
-    packages.write("beta", MEASURE.format(name="number"))
-    packages.write("gamma", MEASURE.format(name="efficiency"))
-    packages.write("alpha", MEASURE.format(name="number"))
+    packages.write("beta", METRIC.format(name="number"))
+    packages.write("gamma", METRIC.format(name="efficiency"))
+    packages.write("alpha", METRIC.format(name="number"))
     for name in ("beta", "gamma", "alpha"):
-        packages.add(name, {"cheaptalk.measures": {f"bargaining.{name}": name}})
+        packages.add(name, {"cheaptalk.metrics": {f"bargaining.{name}": name}})
     first, second = said()
     assert first == (
-        'alpha and beta both register a measure named "bargaining.number": the one of alpha is '
+        'alpha and beta both register a metric named "bargaining.number"; that of alpha is '
         "used; rename that of beta, or uninstall one of them"
     )
-    assert 'cheaptalk and gamma both register a measure named "efficiency" for barg' in second
+    assert 'cheaptalk and gamma both register a metric named "efficiency" for barg' in second
 
 
 @pytest.mark.parametrize(
@@ -199,18 +201,19 @@ def test_of_two_of_one_name_one_is_refused_and_both_origins_are_named(packages: 
     [
         (
             "styles", "bargaining.mine",
-            "from cheaptalk import rules as r\nTHING = r.StyleFile('x', folder=r.box.Path())",
-            "there is no template",
+            "from cheaptalk import rules as r\nTHING = r.StyleFile('x', folder=r.game_spec.Path())",
+            "template not found",
         ),
-        ("measures", "bargaining.mine", "THING = 3", "it is no Measure, nor a list or module"),
+        ("metrics", "bargaining.mine", "THING = 3", "it is not a Metric, nor a list or module"),
         (
-            "measures", "bargaining.mine",
-            "import cheaptalk as ct\nTHING = [ct.Measure('a', abs), ct.Measure('a', all)]",
+            "metrics", "bargaining.mine",
+            "import cheaptalk as ct\nTHING = [ct.Metric('a', abs), ct.Metric('a', all)]",
             'two of them are named "a"',
         ),
-        ("checks", "bargaining.mine", "THING = 3", "3 is no check"),
+        ("checks", "bargaining.mine", "THING = 3", "3 is not a check"),
         ("checks", "bargainig.mine", "def THING(result): ...", 'did you mean "bargaining"?'),
-        ("styles", "mine", "import cheaptalk as ct\nTHING = ct.StyleFile('a')", "is named GAME."),
+        ("styles", "mine", "import cheaptalk as ct\nTHING = ct.StyleFile('a')",
+        "name it GAME.NAME"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_one_warning_that_names_the_package(

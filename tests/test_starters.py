@@ -1,4 +1,4 @@
-"""What ``cheaptalk new`` writes is typed, keeps every law, and is found once it is installed."""
+"""What ``cheaptalk game new`` writes is typed, passes all checks, and is found when installed."""
 
 import os
 import subprocess
@@ -17,9 +17,9 @@ WRITTEN = [
     ("style", "--game", "deal_or_no_deal"),
 ]
 SHOWN = {
-    "game": ("games", "my_own"),
-    "player": ("players", "bargaining"),
-    "style": ("prompt", "bargaining", "--style", "my_own"),
+    "game": ("game", "list", "my_own"),
+    "player": ("game", "strategies", "bargaining"),
+    "style": ("model", "prompt", "bargaining", "--prompt-style", "my_own"),
 }
 """A command that shows what each kind registers."""
 
@@ -52,7 +52,7 @@ def test_what_is_written_passes_its_tests(
     written: tuple[str, ...], cheaptalk: Command, tmp_path: Path
 ) -> None:
     kind, *options = written
-    done = cheaptalk("new", kind, "my_own", *options)
+    done = cheaptalk("game", "new", kind, "my_own", *options)
     folder = tmp_path / "my-own"
     assert (done.status, done.err) == (0, "")
     assert {tmp_path / line for line in done.out.splitlines()[:-2]} == set(files(folder))
@@ -71,7 +71,7 @@ def files(folder: Path) -> list[Path]:
 def test_what_is_written_is_found_once_installed(
     kind: str, cheaptalk: Command, tmp_path: Path
 ) -> None:
-    assert cheaptalk("new", kind, "my_own").status == 0
+    assert cheaptalk("game", "new", kind, "my_own").status == 0
     folder = tmp_path / "my-own"
     install(folder)
     shown = run(folder, "cheaptalk", *SHOWN[kind])
@@ -81,7 +81,7 @@ def test_what_is_written_is_found_once_installed(
 @pytest.mark.slow
 def test_what_is_written_is_typed(cheaptalk: Command, tmp_path: Path) -> None:
     for kind in SHOWN:
-        cheaptalk("new", kind, f"my_{kind}")
+        cheaptalk("game", "new", kind, f"my_{kind}")
     for kind in SHOWN:
         strictly = ("mypy", "--strict", "--cache-dir", str(tmp_path / "types"), ".")
         assert "Success" in run(tmp_path / f"my-{kind}", *strictly)
@@ -90,14 +90,14 @@ def test_what_is_written_is_typed(cheaptalk: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "saying"),
     [
-        (("game", "MyGame"), "write small letters, digits and underscores, such as my_game"),
-        (("style", "Café"), '"Café" is no name for a module: write small letters, digits and unde'),
-        (("player", "class"), '"class" is a word of Python itself; write my_class or another'),
-        (("game", "bargaining"), 'there is a game named "bargaining" already; take another name'),
-        (("game", "json"), 'there is a module named "json" already'),
-        (("game", "mine", "--out", "."), ". is there already; name another folder with --out"),
-        (("game", "mine", "--game", "persuasion"), "a new game is its own"),
-        (("player", "linear"), 'bargaining has a strategy named "linear" already'),
+        (("game", "MyGame"), "use lower-case letters, digits and underscores, such as my_game"),
+        (("style", "Café"), '"Café" is not a module name; use lower-case letters, digits and'),
+        (("player", "class"), '"class" is a Python keyword; choose another name, such as my_class'),
+        (("game", "bargaining"), 'a game named "bargaining" already exists; choose another name'),
+        (("game", "json"), 'a module named "json" already exists'),
+        (("game", "mine", "--out", "."), ". already exists; choose another folder with --out"),
+        (("game", "mine", "--game", "persuasion"), "--game is only valid for a player or style"),
+        (("player", "linear"), 'bargaining already has a strategy named "linear"'),
         (("style", "plain"), 'bargaining has a style named "plain" already'),
         (("style", "mine", "--game", "bargainin"), 'did you mean "bargaining"?'),
     ],
@@ -105,18 +105,18 @@ def test_what_is_written_is_typed(cheaptalk: Command, tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_refused(
     arguments: tuple[str, ...], saying: str, cheaptalk: Command, tmp_path: Path
 ) -> None:
-    done = cheaptalk("new", *arguments)
+    done = cheaptalk("game", "new", *arguments)
     assert (done.status, saying in done.said, list(tmp_path.iterdir())) == (2, True, [])
 
 
 def test_a_folder_that_cannot_be_written_is_an_error(cheaptalk: Command, tmp_path: Path) -> None:
-    done = cheaptalk("new", "game", "mine", "--out", "no/such/folder")
+    done = cheaptalk("game", "new", "game", "mine", "--out", "no/such/folder")
     assert (done.status, list(tmp_path.iterdir())) == (1, [])
     assert "No such file or directory" in done.said
 
 
 def test_the_game_of_the_guide_is_what_is_written(cheaptalk: Command, tmp_path: Path) -> None:
-    assert cheaptalk("new", "game", "ultimatum").status == 0
+    assert cheaptalk("game", "new", "game", "ultimatum").status == 0
     guide = ROOT / "examples" / "ultimatum"
     for path in files(tmp_path / "ultimatum"):
         example = guide / path.relative_to(tmp_path / "ultimatum")

@@ -21,15 +21,15 @@ from cheaptalk.rules import (
     MESSAGE_LIMIT,
     Action,
     Ask,
-    Asked,
     Chance,
+    DecisionRequest,
     Game,
     IllegalAction,
     Table,
-    game_box,
     games,
+    get_game,
 )
-from cheaptalk.rules.box import LANGUAGES
+from cheaptalk.rules.game_spec import LANGUAGES
 from cheaptalk.styles import WRITINGS, Style, Unreadable, disarmed, quoted, style_in
 from cheaptalk.styles.writing import DOUBLE
 
@@ -123,7 +123,7 @@ def texts_of(action: type[Action]) -> list[str]:
 
 
 def test_every_game_in_which_players_talk_is_listed() -> None:
-    talking = {name for name in games() if any(map(texts_of, game_box(name).rules.actions))}
+    talking = {name for name in games() if any(map(texts_of, get_game(name).rules.actions))}
     assert talking == set(TALKS) | NAMES | {"item_bargaining"}
 
 
@@ -132,16 +132,16 @@ def test_what_is_no_name_is_refused_where_a_name_is_asked_for(name: str) -> None
     game = game_of(name, {})
     table = talked(game, "", turns=0)
     (asked, *_) = table.pending.values()
-    move = game_box(name).strategies["random"](table.asked(asked.seat))
+    move = get_game(name).strategies["random"](table.request(asked.actor))
     (field, *_) = texts_of(asked.action)
     for attack in INJECTIONS.values():
         with pytest.raises((ValidationError, IllegalAction)):
-            table.answer(asked.seat, asked.action(**move.model_dump() | {field: attack}))
+            table.answer(asked.actor, asked.action(**move.model_dump() | {field: attack}))
 
 
 def test_private_reasoning_is_read_by_nobody_else() -> None:
     game = game_of("item_bargaining", {})
-    style = style_in(game_box("item_bargaining"))
+    style = style_in(get_game("item_bargaining"))
     silent = read(talked(game, ""), style)
     for attack in INJECTIONS.values():
         assert read(talked(game, attack), style) == silent
@@ -149,11 +149,11 @@ def test_private_reasoning_is_read_by_nobody_else() -> None:
 
 @pytest.mark.parametrize("name", TALKS)
 def test_every_message_has_a_limit_and_its_author_is_told(name: str) -> None:
-    for action in game_box(name).rules.actions:
+    for action in get_game(name).rules.actions:
         for field in texts_of(action):
             limits = json.dumps(action.model_json_schema()["properties"][field])
             assert f'"maxLength": {MESSAGE_LIMIT}' in limits
-    style = style_in(game_box(name))
+    style = style_in(get_game(name))
     words = "x" * 100_000
     table = talked(game_of(name, TALKS[name][0]), HELLO, turns=0)
     asked = next(iter(table.pending.values()))
@@ -163,22 +163,22 @@ def test_every_message_has_a_limit_and_its_author_is_told(name: str) -> None:
 
 
 def game_of(name: str, parameters: dict[str, Any]) -> Game:
-    return game_box(name).rules.model_validate(parameters)
+    return get_game(name).rules.model_validate(parameters)
 
 
-def speak(game: Game, asked: Asked, words: str) -> Action:
+def speak(game: Game, asked: DecisionRequest, words: str) -> Action:
     """A random move, saying these words where it says anything."""
-    action = game_box(game.name).strategies["random"](asked)
+    action = get_game(game.name).strategies["random"](asked)
     said = {field: words for field in texts_of(type(action)) if getattr(action, field) is not None}
     return action.model_copy(update=said)
 
 
 def talked(game: Game, words: str, turns: int = 8) -> Table:
     """A table at which everybody said these words for some turns."""
-    table = Table(game, game.deal(Chance("talk").apart("deal")), "talk")
+    table = Table(game, game.draw_instance(Chance("talk").apart("deal")), "talk")
     while table.pending and turns:
         for seat in tuple(table.pending):
-            table.answer(seat, speak(game, table.asked(seat), words))
+            table.answer(seat, speak(game, table.request(seat), words))
         turns -= 1
     return table
 
@@ -199,7 +199,7 @@ def cases() -> list[Any]:
         pytest.param(name, parameters, style, id=f"{name}-{number}-{style}")
         for name, listed in TALKS.items()
         for number, parameters in enumerate(listed)
-        for style in game_box(name).styles
+        for style in get_game(name).styles
     ]
 
 
@@ -207,7 +207,7 @@ def cases() -> list[Any]:
 def test_a_seat_reads_the_same_but_for_what_is_quoted(
     name: str, parameters: dict[str, Any], style: str
 ) -> None:
-    words = style_in(game_box(name), style)
+    words = style_in(get_game(name), style)
     quoted = words.writing.quoted
     game = game_of(name, parameters)
     harmless = read(talked(game, HELLO), words)
@@ -224,7 +224,7 @@ def test_a_seat_reads_the_same_but_for_what_is_quoted(
 def test_who_is_written_to_is_told_once_what_the_quotation_marks_mean(
     name: str, parameters: dict[str, Any], style: str
 ) -> None:
-    words = style_in(game_box(name), style)
+    words = style_in(get_game(name), style)
     people = {"english": "stands in quotation marks", "german": "steht in Anführungszeichen"}
     sentence = people.get(style, "was written by that player")
     for text in read(talked(game_of(name, parameters), HELLO), words).values():
@@ -306,11 +306,11 @@ def test_a_model_s_own_words_hold_no_tokens_when_it_is_reminded_of_them(
     kind: str, style: str
 ) -> None:
     """Another player may have talked it into writing them."""
-    box = game_box("deal_or_no_deal")
+    game_spec = get_game("deal_or_no_deal")
     table = talked(game_of("deal_or_no_deal", {}), INJECTIONS[kind], turns=2)
     (seat,) = table.pending
-    model = LanguageModel(table.game, style_in(box, style), "vllm/tiny", ModelSettings())
-    call = next(model.answer(table.asked(seat)))
+    model = LanguageModel(table.game, style_in(game_spec, style), "vllm/tiny", ModelSettings())
+    call = next(model.answer(table.request(seat)))
     assert isinstance(call, ModelCall)
     told = [message.content for message in call.messages]
     assert [message.role for message in call.messages[:3]] == ["system", "user", "assistant"]
@@ -325,10 +325,10 @@ def test_a_model_s_own_words_hold_no_tokens_when_it_is_reminded_of_them(
 def questions(name: str, parameters: dict[str, Any]) -> Iterator[tuple[Ask, Action, Action]]:
     """The questions of a match, each with two different legal answers."""
     game = game_of(name, parameters)
-    table = Table(game, game.deal(Chance("talk").apart("deal")), "talk")
+    table = Table(game, game.draw_instance(Chance("talk").apart("deal")), "talk")
     while table.pending:
         for seat in tuple(table.pending):
-            asked = table.asked(seat)
+            asked = table.request(seat)
             own = speak(game, asked, HELLO)
             tries = (asked._replace(chance=Chance(f"other {number}")) for number in range(50))
             others = (speak(game, one, "Mine!") for one in tries)
@@ -351,7 +351,7 @@ def test_an_answer_forged_in_a_message_is_never_taken_from_who_quotes_it(
     name: str, parameters: dict[str, Any], style: str
 ) -> None:
     """As it was read it is no answer; taken out of its quotation it makes the reply ambiguous."""
-    words = style_in(game_box(name), style)
+    words = style_in(get_game(name), style)
     asked = list(questions(name, parameters))
     assert asked
     for ask, own, forged in asked:
@@ -360,7 +360,7 @@ def test_an_answer_forged_in_a_message_is_never_taken_from_who_quotes_it(
         assert reading(words, f"They say: {seen}. A trick!", ask) is None
         assert reading(words, seen, ask) is None
         replies = (f"They say: {seen}.\n{mine}", f"{mine}\nThey said {seen}.")
-        if game_box(name).styles[style].codec == "json":
+        if get_game(name).styles[style].codec == "json":
             assert [reading(words, reply, ask) for reply in replies] == [own, None]
             plain = (f"They say {theirs}.\n{mine}", f"{mine}\nThey said {theirs}.")
             assert [reading(words, reply, ask) for reply in plain] == [None, None]

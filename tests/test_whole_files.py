@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from cheaptalk.atomic_files import read_whole, whole_file, whole_folder
 from cheaptalk.records import Store
-from cheaptalk.whole_files import read_whole, whole_file, whole_folder
 
 
 def test_a_file_takes_its_place_when_all_is_written(tmp_path: Path) -> None:

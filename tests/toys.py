@@ -9,16 +9,16 @@ from pydantic import Field
 from cheaptalk.rules import (
     Action,
     Ask,
-    Asked,
     Chance,
-    Deal,
+    DecisionRequest,
     Event,
     Forfeited,
     Game,
-    GameBox,
+    GameSpec,
     Horizon,
-    Measure,
+    Instance,
     Message,
+    Metric,
     Outcome,
     Play,
     Result,
@@ -70,7 +70,7 @@ class Reveal(Event):
     target: int
 
 
-class Cards(Deal):
+class Cards(Instance):
     """The two cards."""
 
     left: Card
@@ -91,7 +91,7 @@ class Guessing(Game):
     roles: ClassVar[tuple[str, ...]] = ("left", "right")
     events: ClassVar[tuple[type[Event], ...]] = (YourCard, GuessNow, Guesses, Reveal)
     actions: ClassVar[tuple[type[Action], ...]] = (Guess, SpokenGuess)
-    deal_type: ClassVar[type[Deal]] = Cards
+    instance_type: ClassVar[type[Instance]] = Cards
     outcome_type: ClassVar[type[Outcome]] = Score
 
     horizon: Horizon = Horizon(rounds=2)
@@ -99,18 +99,22 @@ class Guessing(Game):
     lenient: bool = False
     target: Literal["sum", "product"] = "sum"
 
-    def deal(self, chance: Chance) -> Cards:
+    def draw_instance(self, chance: Chance) -> Cards:
         left, right = (chance("card", seat).integer(0, 4) for seat in self.roles)
         return Cards(left=left, right=right)
 
-    def play(self, deal: Cards, chance: Chance) -> Play[Score]:
+    def play(self, instance: Cards, chance: Chance) -> Play[Score]:
         for seat in self.roles:
-            yield Tell(seat, YourCard(getattr(deal, seat), self.horizon.told))
-        target = deal.left + deal.right if self.target == "sum" else deal.left * deal.right
+            yield Tell(seat, YourCard(getattr(instance, seat), self.horizon.told))
+        target = (
+            instance.left + instance.right
+            if self.target == "sum"
+            else instance.left * instance.right
+        )
         hits = dict.fromkeys(self.roles, 0)
         for number in range(1, self.horizon.rounds + 1):
             try:
-                guesses: dict[str, Guess] = yield self._questions(deal, number)
+                guesses: dict[str, Guess] = yield self._questions(instance, number)
             except Forfeited as failure:
                 if not self.lenient:
                     raise
@@ -121,10 +125,10 @@ class Guessing(Game):
         yield Tell(self.roles, Reveal(target))
         return Score(**hits)
 
-    def _questions(self, deal: Cards, number: int) -> tuple[Ask, ...]:
+    def _questions(self, instance: Cards, number: int) -> tuple[Ask, ...]:
         action = SpokenGuess if self.talk else Guess
         return tuple(
-            Ask(seat, action, GuessNow(number), self._objection(getattr(deal, seat)))
+            Ask(seat, action, GuessNow(number), self._objection(getattr(instance, seat)))
             for seat in self.roles
         )
 
@@ -148,16 +152,16 @@ class Guessing(Game):
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return dict.fromkeys(self.roles, (0.0, float(self.horizon.rounds)))
 
-    def secrets(self, deal: Cards) -> Iterator[Secret]:
+    def secrets(self, instance: Cards) -> Iterator[Secret]:
         for seat in self.roles:
-            changed = deal.model_copy(update={seat: (getattr(deal, seat) + 1) % 5})
+            changed = instance.model_copy(update={seat: (getattr(instance, seat) + 1) % 5})
             yield Secret(frozenset({seat}), self, changed, lambda event: isinstance(event, Reveal))
 
 
 @strategy("left", "right")
-def random(asked: Asked) -> Action:
+def random(asked: DecisionRequest) -> Action:
     """Guess anything that is legal."""
-    draw = asked.chance("guess", asked.request)
+    draw = asked.chance("guess", asked.number)
     number = draw.integer(asked.briefing.card, 16)
     if asked.ask.action is SpokenGuess:
         return SpokenGuess(number=number, message=draw.pick(["", "Hm.", "I know."]))
@@ -165,7 +169,7 @@ def random(asked: Asked) -> Action:
 
 
 @strategy("left", "right")
-def own_card(asked: Asked, *, plus: Annotated[int, Field(ge=0, le=4)] = 2) -> Action:
+def own_card(asked: DecisionRequest, *, plus: Annotated[int, Field(ge=0, le=4)] = 2) -> Action:
     """Guess one's card and a bit.
 
     Args:
@@ -182,13 +186,13 @@ def hits(result: Result) -> float:
     return float(result.outcome.left + result.outcome.right)
 
 
-HITS = Measure("hits", hits)
+HITS = Metric("hits", hits)
 WORDS = Path(__file__).parent / "words"
 
-BOX = GameBox(
+SPEC = GameSpec(
     rules=Guessing,
     words=WORDS,
     styles={"plain": StyleFile("guessing.jinja"), "curt": StyleFile("guessing_curt.jinja")},
     strategies=by_name([random, own_card]),
-    measures=by_name([HITS]),
+    metrics=by_name([HITS]),
 )

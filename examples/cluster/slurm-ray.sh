@@ -17,4 +17,4 @@ export RAY_ADDRESS="$head:6379"
 ray get-auth-token --generate >/dev/null # in the home folder, which all machines share
 
 srun ray symmetric-run --address "$RAY_ADDRESS" --min-nodes "$SLURM_JOB_NUM_NODES" \
-  --num-cpus "$SLURM_CPUS_PER_TASK" -- cheaptalk run "$study" --on ray --yes
+  --num-cpus "$SLURM_CPUS_PER_TASK" -- cheaptalk run "$study" --cluster ray --yes

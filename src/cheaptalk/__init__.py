@@ -1,7 +1,7 @@
 """cheaptalk: a laboratory for strategic communication.
 
 Language models, people, scripted strategies and recorded players bargain, negotiate and persuade
-at one table. Everything listed here is loaded when first used.
+under one set of rules. All names in this package are loaded when first used.
 """
 
 import lazy_loader

@@ -1,6 +1,6 @@
-"""Work on the machines of a Ray cluster, which may come and go meanwhile.
+"""Run work on the machines of a Ray cluster, which may join and leave in the meantime.
 
-Ray is loaded when a cluster is first asked for; it needs ``[ray]``.
+Ray is loaded when a cluster is first used; it needs ``[ray]``.
 """
 
 import os
@@ -22,12 +22,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 EXTRA = "pip install 'cheaptalk[ray]'"
-KNOCK = 10.0
-"""Seconds for which a cluster's head may take to let one in."""
-A_BYTE: dict[str, Any] = {"memory": 1}
-"""What an object reserves on its machine, since only reservations are spread for sure."""
+CONNECT_TIMEOUT = 10.0
+"""Timeout of the connection to a cluster's head, in seconds."""
+MINIMAL_RESERVATION: dict[str, Any] = {"memory": 1}
+"""The reservation of an object on its machine; only reservations are reliably spread."""
 QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-"""Whatever goes wrong on a worker comes back as an error; its prints are the cluster's to keep."""
+"""Errors on a worker are returned; its output stays in the cluster's logs."""
 
 
 class MachineLost(CheaptalkError):
@@ -35,81 +35,84 @@ class MachineLost(CheaptalkError):
 
 
 class Cluster:
-    """Machines that work at the same time: what one does when it is lost, another does again."""
+    """Machines that work in parallel: work on a lost machine is repeated on another."""
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
         self._groups = import_module("ray.util.placement_group")
-        self._held: list[Any] = []
-        self._task = ray.remote(_called).options(max_retries=-1, num_cpus=1)
+        self._reservations: list[Any] = []
+        self._task = ray.remote(_call).options(max_retries=-1, num_cpus=1)
 
     @property
     def cpus(self) -> int:
-        """How many processors there are now, and at least one."""
+        """The current number of processors, at least 1."""
         return max(1, int(self._ray.cluster_resources().get("CPU", 0)))
 
     @property
     def machines(self) -> int:
-        """How many there are now."""
+        """The current number of machines."""
         return sum(node["Alive"] for node in self._ray.nodes())
 
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Have a function of a module called on one of them."""
+        """Call a module's function on one of the machines."""
         future: Future[T] = self._task.remote(__version__, work, args, kwargs).future()
         return future
 
     def actors(self, kind: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> list[Any]:
-        """An object of a kind on each machine, made anew elsewhere when its machine is lost.
+        """Create an object on each machine, recreated elsewhere if its machine is lost.
 
-        Its methods are called as Ray's are, many at once.
+        Its methods are called as those of Ray actors, many concurrently.
         """
-        group = self._groups.placement_group([A_BYTE] * self.machines, strategy="SPREAD")
-        self._held.append(group)
-        at = import_module("ray.util.scheduling_strategies").PlacementGroupSchedulingStrategy
+        group = self._groups.placement_group(
+            [MINIMAL_RESERVATION] * self.machines, strategy="SPREAD"
+        )
+        self._reservations.append(group)
+        strategy = import_module("ray.util.scheduling_strategies").PlacementGroupSchedulingStrategy
         remote = self._ray.remote(_versioned(kind))
         return [
             remote.options(
-                max_restarts=-1, max_concurrency=1_000, num_cpus=0, **A_BYTE,
-                scheduling_strategy=at(group, place),
+                max_restarts=-1, max_concurrency=1_000, num_cpus=0, **MINIMAL_RESERVATION,
+                scheduling_strategy=strategy(group, index),
             ).remote(__version__, *args, **kwargs)
-            for place in range(len(group.bundle_specs))
+            for index in range(len(group.bundle_specs))
         ]  # fmt: skip
 
     def leave(self) -> None:
-        """Give back what it reserved there."""
-        for group in self._held:
+        """Release the cluster's reservations."""
+        for group in self._reservations:
             self._groups.remove_placement_group(group)
 
-    async def answer(self, asked: Awaitable[T]) -> T:
-        """What a method of an actor brings.
+    async def answer(self, result: Awaitable[T]) -> T:
+        """Return the result of an actor's method.
 
         Raises:
-            MachineLost: its machine was lost meanwhile, and nobody knows what it did.
+            MachineLost: its machine was lost, and the method's effect is unknown.
         """
         errors = self._ray.exceptions
         try:
-            return await asked
+            return await result
         except errors.RayTaskError as error:
             raise error.cause from error
         except errors.RayError as error:
-            raise MachineLost("a machine of the cluster was lost meanwhile") from error
+            raise MachineLost("a machine of the cluster was lost") from error
 
 
-def _check_version(wanted: str) -> None:
-    if wanted != __version__:
+def _check_version(expected: str) -> None:
+    if expected != __version__:
         raise CheaptalkError(
-            f"it has cheaptalk {__version__}, and {wanted} asks it to work; install the same "
+            f"this machine has cheaptalk {__version__}, but the caller has {expected}; install "
+            f"the same "
             "version on all machines of the cluster"
         )
 
 
-def _called(version: str, work: Callable[..., T], args: Any, kwargs: Any) -> T:
+def _call(version: str, work: Callable[..., T], args: Any, kwargs: Any) -> T:
     _check_version(version)
     return work(*args, **kwargs)
 
 
 def _versioned(kind: Callable[..., Any]) -> type:
-    """A class for Ray to make objects of, where the version is right."""
+    """Return a class for Ray that checks the version before it creates an object."""
 
     class Remote(kind):  # type: ignore[misc, valid-type]
         def __init__(self, version: str, *args: Any, **kwargs: Any) -> None:
@@ -119,38 +122,41 @@ def _versioned(kind: Callable[..., Any]) -> type:
     return Remote
 
 
-def check_address(on: str) -> None:
-    """See that somebody may be asked to work there, and listens where an address is known.
+def check_address(cluster_address: str) -> None:
+    """Check a cluster's address, and that a server listens there if a port is known.
 
     Args:
-        on: ``ray``, or ``ray://HOST:PORT``.
+        cluster_address: ``ray``, or ``ray://HOST:PORT``.
 
     Raises:
-        CheaptalkError: it is neither, nobody listens there, or Ray is not installed.
+        CheaptalkError: it is neither, no server listens there, or Ray is not installed.
     """
-    if on != "ray" and not on.startswith("ray://"):
+    if cluster_address != "ray" and not cluster_address.startswith("ray://"):
         raise CheaptalkError(
-            f"{on}: no cluster; write ray (the one of RAY_ADDRESS or of this machine, or a new one "
+            f"{cluster_address}: not a cluster; write ray (the one in RAY_ADDRESS or on this "
+            f"machine, or a new one "
             "here) or ray://HOST:10001"
         )
-    host, _, port = on.removeprefix("ray://").rpartition(":")
-    if on != "ray" and not (host and port.isdecimal()):
-        raise CheaptalkError(f"{on}: no cluster's address; write ray://HOST:10001")
+    host, _, port = cluster_address.removeprefix("ray://").rpartition(":")
+    if cluster_address != "ray" and not (host and port.isdecimal()):
+        raise CheaptalkError(f"{cluster_address}: not a cluster address; write ray://HOST:10001")
     if find_spec("ray") is None:
-        raise CheaptalkError(f"work on a cluster needs Ray, which is not installed: {EXTRA}")
-    address = os.environ.get("RAY_ADDRESS", "") if on == "ray" else on
+        raise CheaptalkError(
+            f"clusters require Ray, which is not installed; install it with: {EXTRA}"
+        )
+    address = os.environ.get("RAY_ADDRESS", "") if cluster_address == "ray" else cluster_address
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdecimal():
-        _see_that_somebody_listens(on, host, int(port))
+        _check_listening(cluster_address, host, int(port))
 
 
 @contextmanager
 def cluster(on: str) -> Iterator[Cluster]:
-    """A cluster, which is left at the end.
+    """Connect to a cluster, and disconnect at the end.
 
     Args:
-        on: ``ray`` for the cluster that ``RAY_ADDRESS`` names, or else one that runs on this
-            machine, or else a new one here; or ``ray://HOST:PORT`` for a client of one.
+        on: ``ray`` for the cluster in ``RAY_ADDRESS``, else one that runs on this machine, else a
+            new one here; or ``ray://HOST:PORT`` to connect as a client.
 
     Raises:
         CheaptalkError: there is none, Ray is not installed, or work failed on one of its machines.
@@ -162,10 +168,11 @@ def cluster(on: str) -> Iterator[Cluster]:
         try:
             _join(ray, on)
         except (ConnectionError, RuntimeError, ValueError) as error:
-            said = first_line(error)
+            reason = first_line(error)
             raise CheaptalkError(
-                f"{on}: no cluster can be reached ({said}); see that its head runs, and set "
-                "RAY_AUTH_MODE=token where it wants a token"
+                f"{on}: cannot reach the cluster ({reason}); check that its head is running, and "
+                f"set "
+                "RAY_AUTH_MODE=token if it requires a token"
             ) from error
     machines = Cluster(ray)
     try:
@@ -173,9 +180,9 @@ def cluster(on: str) -> Iterator[Cluster]:
     except ray.exceptions.RayTaskError as error:
         raise CheaptalkError(f"on a machine of the cluster: {_cause(error)}") from error
     except ray.exceptions.RayError as error:
-        said = first_line(error)
+        reason = first_line(error)
         raise CheaptalkError(
-            f"the cluster failed ({said}); what was played is kept: resume"
+            f"the cluster failed ({reason}); completed matches are saved: resume the run"
         ) from error
     finally:
         if joined:
@@ -200,9 +207,9 @@ def _join(ray: Any, on: str) -> None:
 
 
 def _start(ray: Any) -> None:
-    """Start a cluster of this machine that listens on loopback only.
+    """Start a cluster on this machine that listens only on loopback.
 
-    Anyone who reaches a cluster's ports may run programs on it.
+    Anyone who can reach a cluster's ports can run programs on it.
 
     Raises:
         CheaptalkError: it does not start, or listens beyond this machine.
@@ -213,7 +220,7 @@ def _start(ray: Any) -> None:
     except Exception as error:  # Ray raises it bare
         ray.shutdown()
         raise CheaptalkError(
-            f"ray: no cluster could be started here ({first_line(error)}); Ray gives its own "
+            f"ray: cannot start a cluster here ({first_line(error)}); Ray gives its own "
             "processes 15 seconds to start, so try again when this machine is less busy"
         ) from error
     addresses = [node["NodeManagerAddress"] for node in ray.nodes()]
@@ -227,10 +234,10 @@ def _start(ray: Any) -> None:
 
 @contextmanager
 def loopback_only() -> Iterator[None]:
-    """Let a cluster that Ray starts meanwhile listen on loopback, as it does on Windows and macOS.
+    """Make clusters that Ray starts inside listen on loopback, as on Windows and macOS.
 
-    Ray replaces a loopback address that it is given with one that others can reach, unless
-    clusters of several machines are switched off.
+    Ray replaces a loopback address with a reachable one, unless clusters of several machines are
+    disabled.
     """
     constants: Any = import_module("ray._private.ray_constants")
     before = constants.ENABLE_RAY_CLUSTER
@@ -243,15 +250,15 @@ def loopback_only() -> Iterator[None]:
 
 @contextmanager
 def working(count: int, on: str | None, lost: str) -> Iterator[Pool]:
-    """Processes of this machine, or the machines of a cluster where one is named.
+    """Yield processes of this machine, or the machines of a cluster if one is named.
 
     Args:
-        count: of processes.
-        on: as :func:`cluster` takes it.
-        lost: as :func:`~cheaptalk.processes.processes` takes it.
+        count: the number of processes.
+        on: as for :func:`cluster`.
+        lost: as for :func:`~cheaptalk.processes.processes`.
 
     Raises:
-        CheaptalkError: as these do.
+        CheaptalkError: as for these.
     """
     if on is None:
         with processes(count, lost) as pool:
@@ -261,14 +268,15 @@ def working(count: int, on: str | None, lost: str) -> Iterator[Pool]:
             yield machines
 
 
-def _see_that_somebody_listens(on: str, host: str, port: int) -> None:
-    """Find out in seconds what Ray would find out in minutes, or never."""
+def _check_listening(on: str, host: str, port: int) -> None:
+    """Check within seconds what Ray would detect in minutes, or never."""
     try:
-        create_connection((host.strip("[]"), port), KNOCK).close()
+        create_connection((host.strip("[]"), port), CONNECT_TIMEOUT).close()
     except (OSError, OverflowError) as error:
-        where = "RAY_ADDRESS is that of its head" if on == "ray" else "its client server is there"
+        where = "RAY_ADDRESS is its address" if on == "ray" else "its client server listens there"
         raise CheaptalkError(
-            f"{on}: no cluster can be reached at {host}:{port} ({error}); see that its head runs, "
+            f"{on}: cannot reach a cluster at {host}:{port} ({error}); check that its head is "
+            f"running, "
             f"and that {where}"
         ) from error
 

@@ -1,4 +1,4 @@
-"""What is installed, configured and stored, and what is missing for what."""
+"""Diagnose the installation, the configuration and the store."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from cheaptalk.rules import counted
 
 
 class Diagnosis(NamedTuple):
-    """What was looked at.
+    """The result of one check.
 
     Attributes:
-        what: it is.
-        ok: whether it is well.
-        detail: what there is to say of it, and the cure where it is not well.
+        what: the object that was checked.
+        ok: whether it is in order.
+        detail: details, and how to fix it if it is not in order.
     """
 
     what: str
@@ -35,31 +35,31 @@ class Diagnosis(NamedTuple):
     detail: str
 
 
-PATIENCE = 120.0
-"""Seconds that the import of an extra's modules may take."""
+IMPORT_TIMEOUT = 120.0
+"""Timeout of the import of an extra's modules, in seconds."""
 IMPORTING = """
 import importlib, json, os, sys
-told = os.fdopen(os.dup(1), "w")
+output = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
 for name in sys.argv[1:]:
-    print(json.dumps({"module": name}), file=told, flush=True)
+    print(json.dumps({"module": name}), file=output, flush=True)
     try:
         version = str(getattr(importlib.import_module(name), "__version__", "of unknown version"))
-        found = {"version": version}
+        result = {"version": version}
     except BaseException as error:
         absent = isinstance(error, ModuleNotFoundError) and error.name == name
         first = (str(error).splitlines() or [""])[0]
-        found = {"absent": absent, "problem": f"{type(error).__name__}: {first}"}
-    print(json.dumps(found), file=told, flush=True)
+        result = {"absent": absent, "problem": f"{type(error).__name__}: {first}"}
+    print(json.dumps(result), file=output, flush=True)
 """
-"""A program that imports modules one after the other and says of each how that went."""
+"""A program that imports modules one by one and reports the result of each."""
 
 
 WEB = ("argon2", "babel", "fastapi", "itsdangerous", "starlette", "uvicorn")
 
 
 def extras() -> dict[str, tuple[str, ...]]:
-    """The modules that each optional part of the installation needs."""
+    """Return the modules that each optional extra needs."""
     return {
         "analysis": ("numpy", "polars", "scipy", *WEB),
         "figures": ("reportlab", "svglib"),
@@ -85,10 +85,10 @@ def extras() -> dict[str, tuple[str, ...]]:
 
 
 class Imported(NamedTuple):
-    """How the import of a module went.
+    """The result of a module's import.
 
     Attributes:
-        version: its version; None where it cannot be imported.
+        version: its version; None if it cannot be imported.
         absent: whether it is not installed.
         problem: why it cannot be imported although it is installed.
     """
@@ -100,30 +100,35 @@ class Imported(NamedTuple):
 
 
 def imported(modules: Sequence[str]) -> list[Imported]:
-    """Import modules in a process of their own, whatever they do to it, and say how that went."""
-    words = [sys.executable, "-P", "-c", IMPORTING, *modules]
+    """Import modules in a separate process, which they may crash, and return the results."""
+    command = [sys.executable, "-P", "-c", IMPORTING, *modules]
     try:
-        done = subprocess.run(  # noqa: S603 - our own program and names
-            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
+        completed = subprocess.run(  # noqa: S603 - our own program and names
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=IMPORT_TIMEOUT,
             check=False, env=os.environ,
         )  # fmt: skip
-        told, end = done.stdout, f"it ends the process with status {done.returncode}"
-    except subprocess.TimeoutExpired as late:
-        told = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
-        end = f"it did not end within {PATIENCE:g} seconds"
-    lines = [json.loads(line) for line in told.splitlines()]
-    found = {
-        one["module"]: Imported(one["module"], **(result or {"problem": end}))
-        for one, result in zip(lines[::2], [*lines[1::2], None], strict=False)
+        output, end = completed.stdout, f"it ends the process with status {completed.returncode}"
+    except subprocess.TimeoutExpired as expired:
+        output = (
+            expired.stdout.decode() if isinstance(expired.stdout, bytes) else expired.stdout or ""
+        )
+        end = f"it did not finish within {IMPORT_TIMEOUT:g} seconds"
+    lines = [json.loads(line) for line in output.splitlines()]
+    results = {
+        module["module"]: Imported(module["module"], **(result or {"problem": end}))
+        for module, result in zip(lines[::2], [*lines[1::2], None], strict=False)
     }
-    return [found.get(one, Imported(one, problem="it was not tried")) for one in modules]
+    return [results.get(module, Imported(module, problem="it was not tried")) for module in modules]
 
 
 def located(modules: Sequence[str]) -> list[Imported]:
     """Find modules without importing them, which takes milliseconds."""
     return [
-        Imported(one, version="is installed") if _is_there(one) else Imported(one, absent=True)
-        for one in modules
+        Imported(module, version="is installed")
+        if _is_there(module)
+        else Imported(module, absent=True)
+        for module in modules
     ]
 
 
@@ -135,11 +140,11 @@ def _is_there(module: str) -> bool:
 
 
 def examine_installation(*, importing: bool = True) -> list[Diagnosis]:
-    """Look at Python, the optional parts, plug-ins, and the keys of providers.
+    """Check Python, the optional extras, plugins, and the providers' API keys.
 
     Args:
-        importing: import the modules of optional parts, in processes of their own, which can take
-            half a minute. Otherwise only find them, and leave out the plug-ins that need them.
+        importing: import the modules of extras in separate processes, which can take half a minute.
+            Otherwise only find them, and skip the plugins that need them.
     """
     checks = [
         Diagnosis("python", sys.version_info >= (3, 11), platform.python_version()),
@@ -147,9 +152,9 @@ def examine_installation(*, importing: bool = True) -> list[Diagnosis]:
         Diagnosis("sqlite", True, sqlite3.sqlite_version),
     ]
     with ThreadPoolExecutor() as pool:
-        known = extras()
-        look = imported if importing else located
-        parts = dict(zip(known, pool.map(look, known.values()), strict=True))
+        requirements = extras()
+        find = imported if importing else located
+        parts = dict(zip(requirements, pool.map(find, requirements.values()), strict=True))
     broken = _broken_plugins(
         analysis=importing and _works(parts["analysis"]),
         learning=importing and _works(parts["learn"]),
@@ -160,10 +165,10 @@ def examine_installation(*, importing: bool = True) -> list[Diagnosis]:
         for extra, modules in parts.items()
     ]
     for name, provider in ct.models.PROVIDERS.items():
-        found = provider.secret is not None
-        if found or provider.needs_key:
-            trouble = provider.trouble if found else f"{provider.key} is not set"
-            checks.append(Diagnosis(name, not trouble, trouble or f"{provider.key} is set"))
+        has_key = provider.secret is not None
+        if has_key or provider.needs_key:
+            problem = provider.trouble if has_key else f"{provider.key} is not set"
+            checks.append(Diagnosis(name, not problem, problem or f"{provider.key} is set"))
     return checks
 
 
@@ -173,67 +178,69 @@ def examine_store(
     deep: bool = False,
     progress: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> list[Diagnosis]:
-    """Look at a store: what is hurt in it, and last what there is to say of it as a whole.
+    """Check a store; return its problems, and last a summary.
 
     Args:
         where: its file or URL.
         deep: read everything in it, and replay every match that ended.
-        progress: told how many matches were read deeply, and of how many.
+        progress: called with the number of matches that were checked, and their total.
     """
     name = ct.records.store_name(where)
     try:
         try:
             opened = ct.Store.open(where)
         except ct.records.NoStore:
-            said = f"{name} does not exist yet; the first run makes it"
-            return [Diagnosis("store", True, said)]
+            detail_text = f"{name} does not exist yet; the first run creates it"
+            return [Diagnosis("store", True, detail_text)]
         with opened as store:
             if deep:
                 return _examined(ct.records.examine(store, progress), name)
             problem = store.check()
-            short = [] if problem else store.shortfalls()
-            count = sum(sum(one.counts.values()) for one in store.studies())
+            shortfalls = [] if problem else store.shortfalls()
+            count = sum(sum(study_summary.counts.values()) for study_summary in store.studies())
     except ct.CheaptalkError as error:
         return [Diagnosis("store", False, str(error))]
-    sound = f"{name} is sound and holds {counted(count, 'match')}"
-    if short:
-        lacking = [Diagnosis(f"study {study}", False, why) for study, why in short]
-        detail = f"{name} lacks matches of {counted(len(short), 'study')}"
-        return [*lacking, Diagnosis("store", False, detail)]
-    return [Diagnosis("store", problem is None, problem or sound)]
+    summary = f"{name} is sound and holds {counted(count, 'match')}"
+    if shortfalls:
+        missing = [Diagnosis(f"study {study}", False, reason) for study, reason in shortfalls]
+        detail = f"{name} lacks matches of {counted(len(shortfalls), 'study')}"
+        return [*missing, Diagnosis("store", False, detail)]
+    return [Diagnosis("store", problem is None, problem or summary)]
 
 
-def _examined(found: ct.records.Integrity, where: str) -> list[Diagnosis]:
-    hurts = [Diagnosis(hurt.what, False, hurt.problem) for hurt in found.hurts]
+def _examined(integrity: ct.records.Integrity, name: str) -> list[Diagnosis]:
+    damaged = [Diagnosis(damage.what, False, damage.problem) for damage in integrity.hurts]
     repeated = [
-        Diagnosis(f"match {reply.call.match_id}", False, str(reply)) for reply in found.repeated
+        Diagnosis(f"match {reply.call.match_id}", False, str(reply)) for reply in integrity.repeated
     ]
-    return [*hurts, *repeated, Diagnosis("store", not hurts, f"{where} {_judged(found)}")]
+    return [*damaged, *repeated, Diagnosis("store", not damaged, f"{name} {_judged(integrity)}")]
 
 
 def _works(modules: list[Imported]) -> bool:
-    return all(one.version is not None for one in modules)
+    return all(module.version is not None for module in modules)
 
 
 def _of_extra(extra: str, modules: list[Imported]) -> Iterator[str]:
-    """What there is to say of an optional part: its versions, or what is wrong and the cure."""
-    absent = [one.module for one in modules if one.absent]
-    for one in modules:
-        if one.problem and not one.absent:
-            again = f'pip install --force-reinstall "cheaptalk[{extra}]"'
-            yield f"{one.module} is installed and cannot be imported ({one.problem}): {again}"
+    """Yield the versions of an extra, or what is wrong and how to fix it."""
+    absent = [module.module for module in modules if module.absent]
+    for module in modules:
+        if module.problem and not module.absent:
+            command = f'pip install --force-reinstall "cheaptalk[{extra}]"'
+            yield (
+                f"{module.module} is installed and cannot be imported ({module.problem}): {command}"
+            )
     if absent:
         yield f'missing {", ".join(absent)}: pip install "cheaptalk[{extra}]"'
     if _works(modules):
-        yield ", ".join(f"{one.module} {one.version}" for one in modules)
+        yield ", ".join(f"{module.module} {module.version}" for module in modules)
 
 
 def _broken_plugins(*, analysis: bool, learning: bool) -> list[Diagnosis]:
-    """What installed packages register and cannot be used, from looking at everything anew.
+    """Return the plugins that cannot be used, after reloading all registries.
 
     Args:
-        analysis, learning: whether recipes and trackers, and learning algorithms, can be looked at,
-            which need these optional parts.
+        analysis, learning: whether the extras are installed that recipes and trackers, and learning
+            algorithms, need.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ct.rules.PluginWarning)
@@ -246,39 +253,46 @@ def _broken_plugins(*, analysis: bool, learning: bool) -> list[Diagnosis]:
             registries |= {ct.reports.RECIPES, ct.adapters.TRACKERS}
         if learning:
             registries.add(ct.learning.ALGORITHMS)
-        for registry in sorted(registries, key=lambda one: one.group):
+        for registry in sorted(registries, key=lambda item: item.group):
             registry.forget()
             len(registry)
         ct.rules.games()
-    looked = {one.group for one in registries}
-    groups = sorted({"cheaptalk.algorithms", "cheaptalk.recipes", "cheaptalk.trackers", *looked})
+    known_groups = {item.group for item in registries}
+    groups = sorted(
+        {"cheaptalk.algorithms", "cheaptalk.recipes", "cheaptalk.trackers", *known_groups}
+    )
     points = entry_points()
     unknown = [
         f'"{point.name}" ({point.value}) is registered under {ct.rules.suggest(group, groups)}, '
-        "where nobody looks: mend, upgrade or uninstall its package"
+        "which is not an entry point group; fix, upgrade or uninstall its package"
         for group in sorted(points.groups)
         if group.startswith("cheaptalk.") and group not in groups
         for point in points.select(group=group)
     ]
-    said = [str(one.message) for one in caught if issubclass(one.category, ct.rules.PluginWarning)]
-    return [Diagnosis("plug-in", False, one) for one in dict.fromkeys([*said, *unknown])]
+    messages = [
+        str(item.message) for item in caught if issubclass(item.category, ct.rules.PluginWarning)
+    ]
+    return [Diagnosis("plug-in", False, item) for item in dict.fromkeys([*messages, *unknown])]
 
 
-def _judged(found: ct.records.Integrity) -> str:
-    """What examining a store has come to, and the cure where there is need of one."""
+def _judged(integrity: ct.records.Integrity) -> str:
+    """Return a summary of a store's examination, and how to fix problems."""
     counts = (
-        f"{counted(found.rows[table], name)}"
+        f"{counted(integrity.rows[table], name)}"
         for table, name in (("matches", "match"), ("calls", "open call"))
     )
-    replayed = f"{counted(found.replayed, 'match')} replayed in {found.seconds:.1f} s"
+    replayed = f"{counted(integrity.replayed, 'match')} replayed in {integrity.seconds:.1f} s"
     read = f"{' and '.join(counts)} read, {replayed}"
-    if found.other_rules:
-        read += f"; {counted(found.other_rules, 'match')} of other rules than those installed not"
-    if not found.hurts:
+    if integrity.other_rules:
+        read += (
+            f"; {counted(integrity.other_rules, 'match')} of other rules than those installed not"
+        )
+    if not integrity.hurts:
         return f"is sound: {read}"
-    n = found.hurt_matches
-    hurt = counted(n, "match") if n else "no match, but what stands above is"
+    number = integrity.hurt_matches
+    damaged = counted(number, "match") if number else "no match, but the items above are"
     return (
-        f"is damaged: {hurt} hurt ({read}); restore a copy of the store: resume does not play "
-        "again what has ended, hurt or not"
+        f"is damaged: {damaged} damaged ({read}); restore a copy of the store: resume does not "
+        f"play "
+        "ended matches again, damaged or not"
     )

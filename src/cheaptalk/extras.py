@@ -1,4 +1,4 @@
-"""Optional parts of the installation: what to say where one is missing."""
+"""Errors for optional dependencies that are not installed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import cheaptalk as ct  # whose errors are loaded when one is raised
 
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
-    """Say how to install what is missing.
+    """Turn a missing module into an error that says how to install it.
 
     Raises:
         CheaptalkError: a package of this extra is not installed.
@@ -17,5 +17,5 @@ def needing(extra: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise ct.CheaptalkError(
-            f'{error.name} is not installed; get it with: pip install "cheaptalk[{extra}]"'
+            f'{error.name} is not installed; install it with: pip install "cheaptalk[{extra}]"'
         ) from None

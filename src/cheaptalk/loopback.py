@@ -1,4 +1,4 @@
-"""Ports of this machine that nobody reaches from elsewhere, unless told otherwise."""
+"""Sockets that are only reachable from this machine by default."""
 
 import errno
 import socket
@@ -9,25 +9,27 @@ HOST = "127.0.0.1"
 
 
 def listening(port: int, host: str = HOST) -> socket.socket:
-    """A socket that listens at a port of this machine; port 0 takes any that is free.
+    """Return a socket that listens on a port; port 0 picks a free port.
 
     Args:
-        host: at which of its addresses.
+        host: the address of this machine to listen on.
 
     Raises:
-        CheaptalkError: the port is taken, or the address is none of this machine's.
+        CheaptalkError: the port is in use, or the address does not belong to this machine.
     """
-    made = socket.socket()
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((host, port))
-        made.listen()
+        sock.bind((host, port))
+        sock.listen()
     except OSError as error:
-        made.close()
-        why = error.strerror or str(error)
+        sock.close()
+        reason = error.strerror or str(error)
         if host != HOST and error.errno != errno.EADDRINUSE:
-            raise CheaptalkError(f"{host} is no address to listen at here ({why})") from error
+            raise CheaptalkError(
+                f"cannot listen on {host} ({reason}); use an address of this machine"
+            ) from error
         raise CheaptalkError(
-            f"port {port} cannot be used ({why}); choose another with --port"
+            f"port {port} cannot be used ({reason}); choose another with --port"
         ) from error
-    return made
+    return sock

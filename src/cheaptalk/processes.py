@@ -1,4 +1,4 @@
-"""Work over several processes, which end with the one that began them."""
+"""Distribute work over several processes, which end with their parent."""
 
 import os
 import signal
@@ -20,35 +20,35 @@ T = TypeVar("T")
 
 
 class Pool(Protocol):
-    """Whoever works at the same time."""
+    """Workers that run in parallel."""
 
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Have a function of a module called by one of them."""
+        """Call a module's function in one of the workers."""
 
 
 class Processes:
-    """Processes of this package that work at the same time.
+    """Parallel processes of this package.
 
-    They hear no signal to stop, which is for the one that began them to hear, and know nothing that
-    was registered in it.
+    They ignore stop signals, which their parent handles, and do not know objects that the parent
+    registered.
     """
 
     def __init__(self, pool: ProcessPoolExecutor) -> None:
         self._pool = pool
 
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Have a function of a module called in one of them."""
+        """Call a module's function in one of the processes."""
         with undisturbed():
-            asked = self._pool.submit(work, *args, **kwargs)
-        asked.__class__ = _Asked
-        return asked
+            future = self._pool.submit(work, *args, **kwargs)
+        future.__class__ = _Task
+        return future
 
 
-class _Asked(Future[T]):
-    """What was asked of a pool, which may lose its processes after this was taken back.
+class _Task(Future[T]):
+    """A submitted task, which may be cancelled before the pool loses its processes.
 
-    Before Python 3.12, telling what was taken back that all is lost ends the pool's own thread, and
-    whatever else was asked is waited for, for ever.
+    Before Python 3.12, setting an exception on a cancelled task ends the pool's own thread, and all
+    other tasks then wait forever.
     """
 
     def set_exception(self, exception: BaseException | None) -> None:
@@ -58,21 +58,21 @@ class _Asked(Future[T]):
 
 @contextmanager
 def processes(count: int, lost: str) -> Iterator[Processes]:
-    """As many processes, started when there is work, and gone at the end.
+    """Yield a pool of processes, which start when there is work and end with the context.
 
     Args:
-        lost: what is said after "a process was killed, perhaps for want of memory".
+        lost: the text after "a process was killed, possibly for lack of memory".
 
     Raises:
-        CheaptalkError: one was killed, or could not begin.
+        CheaptalkError: a process was killed, or could not start.
     """
-    with undisturbed():  # a process that looks after what they share begins here
+    with undisturbed():  # this starts the process that tracks shared resources
         pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin)
     try:
         yield Processes(pool)
     except BrokenProcessPool:
         _abandon(pool)
-        raise CheaptalkError(f"a process was killed, {_perhaps()}; {lost}") from None
+        raise CheaptalkError(f"a process was killed, {_possible_cause()}; {lost}") from None
     except BaseException:
         _abandon(pool)
         raise
@@ -94,53 +94,54 @@ def _abandon(pool: ProcessPoolExecutor) -> None:
             getattr(getattr(pool, queue), end).close()
 
 
-def _perhaps() -> str:
-    """Why a process may have ended: a script that each of them runs again begins others."""
+def _possible_cause() -> str:
+    """Return why a process may have ended: each process runs the main script again, which may start
+    more."""
     main = sys.modules["__main__"]
     if str(getattr(main, "__file__", "")).endswith(".py") and main.__spec__ is None:
         return (
-            "perhaps for want of memory, or since this script begins work wherever it is "
-            'imported: put what it does under if __name__ == "__main__":'
+            "possibly for lack of memory, or because this script starts work whenever it is "
+            'imported; move its code under if __name__ == "__main__":'
         )
-    return "perhaps for want of memory"
+    return "possibly for lack of memory"
 
 
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Hold back signals to stop until the end; Windows cannot."""
+    """Block stop signals inside the context; not available on Windows."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    stopping = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
+    signals = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)  # and what waited is heard
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)  # pending signals are now delivered
 
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Do something to its end before a signal to stop is heard.
+    """Complete the context before a stop signal is handled.
 
-    Processes that are started meanwhile hear none.
+    Processes that are started inside ignore these signals.
     """
-    heard: list[int] = []
-    listening = current_thread() is main_thread()
-    if listening:
-        before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    signals: list[int] = []
+    is_main = current_thread() is main_thread()
+    if is_main:
+        previous = signal.signal(signal.SIGINT, lambda number, _: signals.append(number))
     try:
         with _signals_blocked():
             yield
     finally:
-        if listening:
-            signal.signal(signal.SIGINT, before)
-    if heard and callable(before):
-        before(heard[0], None)
+        if is_main:
+            signal.signal(signal.SIGINT, previous)
+    if signals and callable(previous):
+        previous(signals[0], None)
 
 
 def _begin() -> None:
-    """Let this process end with the one that began it, and leave warnings of plug-ins to that."""
+    """End this process with its parent, and leave plugin warnings to the parent."""
     warnings.simplefilter("ignore", PluginWarning)
     parent = parent_process()
     assert parent is not None

@@ -1,4 +1,4 @@
-"""Names, numbers and amounts as people read them."""
+"""Names, numbers and amounts for display."""
 
 import math
 import re
@@ -9,18 +9,18 @@ HIDDEN = re.compile(
     "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""Characters that end lines, turn the direction of writing or cannot be seen, but for the joiners
-that some scripts and emoji need."""
+"""Characters that end lines, change the writing direction or are invisible, except the joiners that
+some scripts and emoji need."""
 COMMANDS = re.compile(f"[\x00-\x08\x0b-\x1f]|{HIDDEN.pattern}")
-"""Hidden characters, and those that a terminal takes for commands."""
+"""Hidden characters, and those that a terminal interprets as commands."""
 DECIMALS = 6
 """Numbers that need more decimals than this are written with an exponent."""
 LONG = 1e9
-"""Numbers from this size on are written with an exponent."""
+"""Numbers from this size are written with an exponent."""
 
 
 def money(dollars: float) -> str:
-    """An amount that may be small.
+    """Return an amount in dollars, with more decimals if it is small.
 
     >>> money(1234.5), money(0.05), money(0.00123), money(0)
     ('$1,234.50', '$0.05', '$0.00123', '$0.00')
@@ -32,7 +32,7 @@ def money(dollars: float) -> str:
 
 
 def plain(name: object) -> str:
-    """A name in the code's spelling as words.
+    """Return a name in code as words.
 
     >>> plain("alice_gain")
     'alice gain'
@@ -41,22 +41,22 @@ def plain(name: object) -> str:
 
 
 def visible(text: str) -> str:
-    """A text without characters that would command a terminal, or hide: their codes instead.
+    """Return a text with hidden and control characters replaced by their codes.
 
     >>> visible("red \\x1b[31m, \\u202ebackwards, \\tnew\\nline")
     'red \\\\x1b[31m, \\\\u202ebackwards, \\tnew\\nline'
     """
-    return COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return COMMANDS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def capital(name: object) -> str:
-    """A name in the code's spelling as it begins a line: ``Alice gain``."""
+    """Return a name in code as words, capitalized: ``Alice gain``."""
     text = plain(name)
     return text[:1].upper() + text[1:]
 
 
 def readable(value: object) -> str:
-    """A parameter's value, a setting or a field of an answer as people write it.
+    """Return a parameter's value, a setting or a field of an answer for display.
 
     >>> readable({"rounds": 12, "hidden": False}), readable([0.9, 0.95]), readable(1e6)
     ('rounds 12, hidden no', '0.9, 0.95', '1,000,000')
@@ -76,40 +76,40 @@ def readable(value: object) -> str:
             return str(value)
 
 
-def fixed(value: float, places: int = 0) -> str:
-    """A number with so many decimals, thousands separated, and no minus before a zero.
+def fixed(value: float, decimals: int = 0) -> str:
+    """Return a number with fixed decimals, thousands separators, and no minus sign before zero.
 
     >>> fixed(1234.5, 1), fixed(-0.0001, 3), fixed(7)
     ('1,234.5', '0.000', '7')
 
-    Numbers from a billion on are too long for that, and so are more than :data:`DECIMALS`:
+    Numbers from a billion, or with more than :data:`DECIMALS` decimals, use an exponent:
 
     >>> fixed(1e300, 2), fixed(2.5e-12, 14), fixed(0, 14)
     ('1.000e+300', '2.500e-12', '0')
     """
     if abs(value) >= LONG:
         return f"{value:.3e}"
-    if places > DECIMALS:
-        return f"{value:.3e}" if abs(value) >= 0.5 / 10.0**places else "0"
-    text = f"{value:,.{places}f}"
+    if decimals > DECIMALS:
+        return f"{value:.3e}" if abs(value) >= 0.5 / 10.0**decimals else "0"
+    text = f"{value:,.{decimals}f}"
     return text if text.strip("-0.,") else text.lstrip("-")
 
 
 SMALL = 0.01
-"""Numbers below this have no more than two digits of three decimals."""
+"""Numbers below this have at most two significant digits with three decimals."""
 FEW_MARK = "†"
-"""What marks an interval of so few deals that it may be too narrow."""
+"""The mark of an interval from so few instances that it may be too narrow."""
 
 
 def interval_text(
-    mean: float, low: float, high: float, clusters: int | None, places: int, *, few: bool = False
+    mean: float, low: float, high: float, clusters: int | None, decimals: int, *, few: bool = False
 ) -> str:
-    """An interval as it stands behind its mean.
+    """Return a confidence interval to follow its mean.
 
     Args:
-        clusters: behind the mean, told where all were at the end of what can be; without them
-            an end that equals the mean is no such end.
-        few: whether it is marked.
+        clusters: the number of clusters, shown if all values equal a bound; None if an end that
+            equals the mean is not a bound.
+        few: whether to mark the interval.
 
     >>> interval_text(0.5, 0.31, 0.69, 12, 2, few=True), interval_text(1, 0.741, 1, 10, 2)
     ('0.31 to 0.69 †', 'at least 0.74 (10 of 10)')
@@ -117,25 +117,26 @@ def interval_text(
     '1 to 2'
     """
     if clusters and low < mean == high:
-        return f"at least {fixed(low, places)} ({clusters:,} of {clusters:,})"
+        return f"at least {fixed(low, decimals)} ({clusters:,} of {clusters:,})"
     if clusters and low == mean < high:
-        return f"at most {fixed(high, places)} ({clusters:,} of {clusters:,})"
-    return f"{fixed(low, places)} to {fixed(high, places)}{f' {FEW_MARK}' if few else ''}"
+        return f"at most {fixed(high, decimals)} ({clusters:,} of {clusters:,})"
+    return f"{fixed(low, decimals)} to {fixed(high, decimals)}{f' {FEW_MARK}' if few else ''}"
 
 
-def few_text(wanted: int) -> str:
-    """What :data:`FEW_MARK` means, and how many deals would do."""
+def few_text(sufficient: int) -> str:
+    """Return the explanation of :data:`FEW_MARK`, with the number of instances that would
+    suffice."""
     return (
-        f"{FEW_MARK} Too few deals to tell how skewed the values are: the interval may be too "
-        f"narrow; {wanted:,} would do."
+        f"{FEW_MARK} Too few instances to estimate how skewed the values are: the interval may "
+        f"be too narrow; {sufficient:,} would suffice."
     )
 
 
 def decimals(values: Sequence[float], *, noise: float = 1e-9) -> int:
-    """How many decimals suit numbers that are to be compared: three digits of the largest, or more.
+    """Return the number of decimals for comparable numbers: three digits of the largest, or more.
 
     Args:
-        noise: up to this a number may come of rounding, and is as good as 0.
+        noise: numbers up to this may result from rounding, and count as 0.
 
     >>> decimals([0.25, 0.5]), decimals([12.5]), decimals([10_000.0, 3.0]), decimals([0.00025])
     (3, 2, 0, 6)
@@ -147,7 +148,8 @@ def decimals(values: Sequence[float], *, noise: float = 1e-9) -> int:
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
-    """A table's lines in fixed width: some columns stand left, the others right.
+    """Return the lines of a table in fixed width; some columns are left-aligned, the others
+    right-aligned.
 
     >>> aligned([["Who", "Gets"], ["soft", "1.00"], ["walk", "23.50"]], {0})
     ['Who    Gets', 'soft   1.00', 'walk  23.50']
@@ -155,19 +157,19 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
-            cell.ljust(width) if place in left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(width) if index in left else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
     ]
 
 
 DAY = 86_400
-"""Seconds of a day."""
+"""Seconds per day."""
 
 
 def duration(seconds: float) -> str:
-    """A time span in words.
+    """Return a time span in words.
 
     >>> duration(42), duration(600), duration(7300), duration(500_000)
     ('42 s', '10 min', '2 h 2 min', '5 d 19 h')
@@ -182,11 +184,11 @@ def duration(seconds: float) -> str:
 
 
 def steady(seconds: float) -> float:
-    """A time as roughly as it can be foretold: to ten seconds, a minute, five, thirty or sixty.
+    """Round a forecast time to ten seconds, or to 1, 5, 30 or 60 minutes, depending on its size.
 
     >>> [duration(steady(left)) for left in (47, 62, 200, 754, 7_300, 50_000)]
     ['50 s', '60 s', '3 min', '15 min', '2 h 0 min', '14 h 0 min']
     """
     steps = ((90, 10), (600, 60), (3_600, 300), (36_000, 1_800))
-    step = next((step for most, step in steps if seconds < most), 3_600)
+    step = next((step for limit, step in steps if seconds < limit), 3_600)
     return max(round(seconds / step) * step, 10)

@@ -1,4 +1,4 @@
-"""Reading the YAML that people write, and writing values as they do."""
+"""Read user-written YAML, and write values in the same form."""
 
 import math
 from collections import Counter
@@ -12,40 +12,40 @@ import yaml
 from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
 
+from cheaptalk.atomic_files import read_whole
 from cheaptalk.rules import Horizon
 from cheaptalk.rules.errors import shown
-from cheaptalk.whole_files import read_whole
 
 CORRECTIONS = {
-    "found character '\\t'": "a tab; indent with spaces",
-    "mapping values are not allowed here": "a colon that does not belong here; indent alike, or "
-    "put text that holds one in quotes",
-    "but got '?'": "a question mark that does not belong here; put text that holds one in quotes, "
+    "found character '\\t'": "found a tab; indent with spaces",
+    "mapping values are not allowed here": "unexpected colon; indent consistently, or "
+    "put text with a colon in quotes",
+    "but got '?'": "unexpected question mark; put text with one in quotes, "
     'as in {en: "Was it fair?"}',
-    "but got '<stream end>'": "it ends before a bracket or a quote is closed",
-    "but found another document": "a second document begins; write one in each file",
-    "found unexpected end of stream": "it ends before a bracket or a quote is closed",
+    "but got '<stream end>'": "a bracket or quote is not closed",
+    "but found another document": "found a second document; write one per file",
+    "found unexpected end of stream": "a bracket or quote is not closed",
 }
-"""What is wrong and how to mend it, by what the parser says of it."""
+"""The problem and how to fix it, by the parser's message."""
 
 
-MOST_CHARACTERS = 1_000_000
-"""Characters of a file."""
-MOST_VALUES = 1_000_000
-"""Values that a file may hold, with all that its anchors stand for."""
-MOST_DIGITS = 100
-"""Characters that a number may have."""
+MAX_CHARACTERS = 1_000_000
+"""Maximum characters of a file."""
+MAX_VALUES = 1_000_000
+"""Maximum values in a file, with all anchors expanded."""
+MAX_DIGITS = 100
+"""Maximum characters of a number."""
 SHORT = 80
-"""Characters up to which a list or a mapping stands in one line."""
+"""Maximum characters of a list or a mapping on one line."""
 WRITTEN: dict[str, Any] = {"sort_keys": False, "width": math.inf, "allow_unicode": True}
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads YAML, and refuses what would be lost, or be more than anybody writes.
+    """Reads YAML, and refuses content that would be lost or is implausibly large.
 
-    A mapping in which one key stands twice would lose one. Anchors that stand for one another can
-    make millions of values of a few lines, or values without an end.
+    A mapping with a duplicate key would lose one value. Nested anchors can expand a few lines to
+    millions of values, or to an infinite structure.
     """
 
     def get_single_node(self) -> yaml.Node | None:
@@ -54,29 +54,29 @@ class _Loader(yaml.SafeLoader):
             self._size(node, {})
         return node
 
-    def _size(self, node: yaml.Node, known: dict[int, int | None]) -> int:
-        """How many values a node stands for."""
-        if id(node) in known:
-            size = known[id(node)]
+    def _size(self, node: yaml.Node, sizes: dict[int, int | None]) -> int:
+        """Return the number of values in a node, with anchors expanded."""
+        if id(node) in sizes:
+            size = sizes[id(node)]
             if size is None:
-                raise _refused("an anchor stands for itself; write out what is meant", node)
+                raise _refused("an anchor contains itself; write out its content", node)
             return size
-        known[id(node)] = None
+        sizes[id(node)] = None
         inner: list[yaml.Node] = []
         if isinstance(node, yaml.SequenceNode):
             inner = node.value
         elif isinstance(node, yaml.MappingNode):
             inner = list(chain.from_iterable(node.value))
-        size = known[id(node)] = 1 + sum(self._size(one, known) for one in inner)
-        if size > MOST_VALUES:
+        size = sizes[id(node)] = 1 + sum(self._size(child, sizes) for child in inner)
+        if size > MAX_VALUES:
             raise _refused(
-                f"more than {MOST_VALUES:,} values, anchors written out; write fewer", node
+                f"more than {MAX_VALUES:,} values with anchors expanded; write fewer", node
             )
         return size
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """A value; what cannot be of the type that it has, or is said to have, is refused."""
-        if node.tag in NUMBERS and len(node.value) > MOST_DIGITS:
+        """Return a value; refuse values that do not fit their type or tag."""
+        if node.tag in NUMBERS and len(node.value) > MAX_DIGITS:
             raise _refused(f"a number of {len(node.value):,} characters; write a shorter one", node)
         try:
             value = super().construct_object(node, deep)
@@ -88,10 +88,12 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys = [key for key, _ in node.value if not key.tag.endswith(":merge")]
         counts = Counter(str(key.value) for key in keys)
-        twice = [key for key in keys if counts[str(key.value)] > 1]
-        if twice:
-            second = next(key for key in twice[1:] if str(key.value) == str(twice[0].value))
-            raise _refused(f'the key "{second.value}" stands twice', second)
+        duplicates = [key for key in keys if counts[str(key.value)] > 1]
+        if duplicates:
+            second = next(
+                key for key in duplicates[1:] if str(key.value) == str(duplicates[0].value)
+            )
+            raise _refused(f'duplicate key "{second.value}"; remove one', second)
         return super().construct_mapping(node, deep)
 
 
@@ -111,7 +113,7 @@ def _joined(text: str, node: yaml.Node) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes values as people do: what is short in one line, long texts as they are read."""
+    """Writes values in a readable form: short ones on one line, long texts as blocks."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)
@@ -122,7 +124,7 @@ class _Dumper(yaml.SafeDumper):
 
     def several(self, data: list[Any] | dict[Any, Any]) -> yaml.Node:
         inner = data if isinstance(data, list) else data.values()
-        plain = not any(isinstance(one, list | dict) or "\n" in str(one) for one in inner)
+        plain = not any(isinstance(value, list | dict) or "\n" in str(value) for value in inner)
         flow = bool(self.represented_objects) and plain and len(str(data)) <= SHORT
         if isinstance(data, list):
             return self.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=flow)
@@ -139,24 +141,24 @@ def _refused(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
 
 
 def parse_yaml(text: str) -> Any:
-    """What YAML says.
+    """Parse YAML.
 
     >>> parse_yaml("{share: 0.5}")
     {'share': 0.5}
 
     Raises:
-        ValueError: it is none, too much, or a key stands twice; the message says in which line.
+        ValueError: it is invalid or too large, or has a duplicate key; the message names the line.
     """
-    if len(text) > MOST_CHARACTERS:
-        raise ValueError(f"it has {len(text):,} characters, more than {MOST_CHARACTERS:,}")
+    if len(text) > MAX_CHARACTERS:
+        raise ValueError(f"it has {len(text):,} characters, more than {MAX_CHARACTERS:,}")
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - a safe loader
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        problem = error.problem or error.context or "no YAML"
-        found = (words for part, words in CORRECTIONS.items() if part in problem)
-        raise ValueError(f"{where}{next(found, problem)}") from None
+        location = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        problem = error.problem or error.context or "invalid YAML"
+        corrections = (correction for part, correction in CORRECTIONS.items() if part in problem)
+        raise ValueError(f"{location}{next(corrections, problem)}") from None
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from None
     except RecursionError:
@@ -164,15 +166,15 @@ def parse_yaml(text: str) -> Any:
 
 
 def read_yaml(source: Path | Traversable) -> Any:
-    """The content of a YAML file.
+    """Return the content of a YAML file.
 
     Raises:
-        ValueError: it is not there, or cannot be read; the message begins with its name.
+        ValueError: it does not exist or cannot be read; the message begins with its name.
     """
     try:
-        text = read_whole(source, 4 * MOST_CHARACTERS)
+        text = read_whole(source, 4 * MAX_CHARACTERS)
     except FileNotFoundError:
-        raise ValueError(f"{source}: there is no such file") from None
+        raise ValueError(f"{source}: file not found") from None
     except UnicodeDecodeError:
         raise ValueError(f"{source}: cannot be read as text; save it as UTF-8") from None
     except OSError as error:
@@ -184,21 +186,21 @@ def read_yaml(source: Path | Traversable) -> Any:
 
 
 def yaml_files(module: str, folder: str) -> dict[str, Path]:
-    """The YAML files of a folder beside a module's file, by their names without the ending."""
+    """Return the YAML files of a folder beside a module's file, by their names without suffix."""
     return {path.stem: path for path in sorted(Path(module).parent.glob(f"{folder}/*.yaml"))}
 
 
 def plain_data(value: Any, **how: Any) -> Any:
-    """A value without classes of its own: what is a model of pydantic's is a dictionary.
+    """Return a value as plain data; pydantic models become dictionaries.
 
     Args:
-        how: as :meth:`pydantic.TypeAdapter.dump_python` takes it.
+        how: options of :meth:`pydantic.TypeAdapter.dump_python`.
     """
     return TypeAdapter[Any](Any).dump_python(value, **how)
 
 
 def as_yaml(value: Any) -> str:
-    """A value in one line, as people write it in a study file.
+    """Return a value on one line, as in a study file.
 
     >>> as_yaml(Horizon(rounds=12)), as_yaml(Horizon(rounds=99, hidden=True))
     ('12', '{rounds: 99, hidden: true}')
@@ -213,14 +215,14 @@ def as_yaml(value: Any) -> str:
 
 
 def default_text(field: FieldInfo) -> str:
-    """A field's default as one writes it in a study file."""
+    """Return a field's default as written in a study file."""
     if field.is_required():
         return "required"
     return as_yaml(field.get_default(call_default_factory=True))
 
 
 def as_block(data: Any) -> str:
-    """Plain data as YAML in the order it has, a field in each line but what is short.
+    """Return plain data as YAML in its order, with one field per line unless it is short.
 
     >>> print(as_block({"url": "https://gpu/v1", "text": "First.\\n\\nSecond."}))
     url: https://gpu/v1

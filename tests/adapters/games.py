@@ -38,19 +38,19 @@ class Beside:
 
     def __init__(self, game: ArrayGame[Any, Any], seed: str) -> None:
         self.game = game
-        self.table = Table(game.rules, game.rules.dealt(seed), seed)
+        self.table = Table(game.rules, game.rules.instance_of(seed), seed)
 
     def answer(self, player: int, seen: Any, action: int) -> None:
         """Answer for a player that has seen this."""
         place = self.game.players[player]
-        (seat,) = (one.name for one in self.game.rules.seats if one.place == place)
-        asked = self.table.asked(seat)
-        np.testing.assert_array_equal(seen, self.game.seen(asked))
+        (seat,) = (one.name for one in self.game.rules.actors if one.seat == place)
+        asked = self.table.request(seat)
+        np.testing.assert_array_equal(seen, self.game.observe_request(asked))
         self.table.answer(seat, self.game.action(asked, action))
 
     @property
     def payoffs(self) -> list[float]:
         """What the players got, in order."""
         assert self.table.over
-        paid = self.game.rules.place_payoffs(self.table.outcome)
+        paid = self.game.rules.seat_payoffs(self.table.outcome)
         return [paid[place] for place in self.game.players]

@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from cheaptalk.mock_server import answer
 from cheaptalk.rules import games
-from cheaptalk.stand_in import answer
 
 NAMES = [f"cheaptalk/{name}" for name in games()]
 TAGGED: dict[str, Any] = {"seat": "player_2", "other": "fair", "style": "tagged"}
@@ -28,11 +28,11 @@ def first_without_a_tag(messages: list[dict[str, str]]) -> tuple[str, Any]:
 
 
 EVALS: dict[str, tuple[Any, Says, dict[str, Any]]] = {
-    "legal": (NAMES, lambda asked: (answer(asked), "stop"), {"deals": 2, "seed": "a seed"}),
-    "tagged": (NAMES[3], first_without_a_tag, {"deals": 1, "seed": 7, **TAGGED}),
-    "half": (NAMES[0], lambda _: ('{"decision": "accept"}', "stop"), {"deals": 1, **HALF}),
-    "truncated": (NAMES[0], lambda _: ('{"alice', "max_tokens"), {"deals": 1, "tries": 2}),
-    "filtered": (NAMES[0], lambda _: ("", "content_filter"), {"deals": 1, "tries": 2}),
+    "legal": (NAMES, lambda asked: (answer(asked), "stop"), {"instances": 2, "seed": "a seed"}),
+    "tagged": (NAMES[3], first_without_a_tag, {"instances": 1, "seed": 7, **TAGGED}),
+    "half": (NAMES[0], lambda _: ('{"decision": "accept"}', "stop"), {"instances": 1, **HALF}),
+    "truncated": (NAMES[0], lambda _: ('{"alice', "max_tokens"), {"instances": 1, "tries": 2}),
+    "filtered": (NAMES[0], lambda _: ("", "content_filter"), {"instances": 1, "tries": 2}),
 }
 """What is evaluated, by the folder of its logs: tasks, what the model says, and arguments."""
 

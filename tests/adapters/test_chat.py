@@ -9,18 +9,20 @@ from cheaptalk.adapters import chat_environment
 from cheaptalk.models import Failure, Reply
 from cheaptalk.players import Kind
 
-DEAL: dict[str, Any] = {"style": "tagged", "tries": 2}
+INSTANCE: dict[str, Any] = {"style": "tagged", "tries": 2}
 
 
 def test_a_match_is_a_chat_and_its_payoff_the_reward() -> None:
-    table = chat_environment("deal_or_no_deal", {"objective": "coop"}, "player_2", "fair", **DEAL)
+    table = chat_environment(
+        "deal_or_no_deal", {"objective": "coop"}, "player_2", "fair", **INSTANCE
+    )
     asked = table.reset("first")
     assert [one.role for one in asked.messages] == ["system", "user"]
     assert "You are Player 2" in asked.messages[0].content
     assert 'Player 1 says: "I take' in asked.messages[-1].content
     assert asked == table.reset("first")
     assert asked != table.reset("second")
-    taken = table.step("[message] Deal. I take 0 books, 0 hats and 0 balls.")
+    taken = table.step("[message] Instance. I take 0 books, 0 hats and 0 balls.")
     assert (taken.kind, taken.reward, taken.over) == (Kind.OK, 0, False)
     assert taken.messages[2].role == "assistant"
     ended = table.step("[propose] (0 books, 0 hats, 0 balls)")
@@ -29,7 +31,7 @@ def test_a_match_is_a_chat_and_its_payoff_the_reward() -> None:
 
 
 def test_an_answer_that_does_not_count_is_asked_for_again_with_the_reason() -> None:
-    table = chat_environment("deal_or_no_deal", other="fair", **DEAL)
+    table = chat_environment("deal_or_no_deal", other="fair", **INSTANCE)
     table.reset("first")
     again = table.step("no tag")
     assert again.kind is None

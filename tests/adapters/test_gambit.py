@@ -49,8 +49,8 @@ def test_gambit_reads_the_tree_and_expects_the_same(rules: Game, tmp_path: Path)
     game = read(tree, tmp_path)
     assert [one.label for one in game.players] == list(tree.game.players)
     assert sum(len(one.infosets) for one in game.players) == tree.decisions
-    deals = [json.loads(one.label) for one in game.root.infoset.actions]
-    assert deals == [one.model_dump(mode="json") for one in tree.deals]
+    instances = [json.loads(one.label) for one in game.root.infoset.actions]
+    assert instances == [one.model_dump(mode="json") for one in tree.instances]
     even = game.mixed_behavior_profile()
     expected = [float(even.payoff(one)) for one in game.players]
     assert expected == pytest.approx(tree.expected(tree.uniform()).tolist())

@@ -52,11 +52,11 @@ def test_the_card_is_read_by_its_own_parser_and_explains_every_column(
 ) -> None:
     hub = pytest.importorskip("huggingface_hub")
     done = write_dataset(
-        played, "small", tmp_path / "set", title="On: 'deals' #1", licence="cc-by-4.0",
+        played, "small", tmp_path / "set", title="On: 'instances' #1", licence="cc-by-4.0",
         citation="Nobody (2026).",
     )  # fmt: skip
     card = hub.DatasetCard.load(tmp_path / "set" / "README.md")
-    assert (card.data.license, card.data.pretty_name) == ("cc-by-4.0", "On: 'deals' #1")
+    assert (card.data.license, card.data.pretty_name) == ("cc-by-4.0", "On: 'instances' #1")
     assert {"cheaptalk", *GAMES} <= set(card.data.tags)
     assert card.data.size_categories == ["n<1K"]
     assert [one["config_name"] for one in card.data.configs] == list(TABLES)

@@ -21,8 +21,8 @@ MIXED: dict[str, Any] = {
     "name": "mixed",
     "seed": 6,
     "games": [
-        {"game": "bargaining", "fixed": {"horizon": 5}, "deals": 3},
-        {"game": "persuasion", "fixed": {"myopic": True, "horizon": 2}, "deals": 2},
+        {"game": "bargaining", "fixed": {"horizon": 5}, "instances": 3},
+        {"game": "persuasion", "fixed": {"myopic": True, "horizon": 2}, "instances": 2},
     ],
     "players": {
         "able": {"model": "vllm/able@http://127.0.0.1:1/v1", "temperature": 0.5},
@@ -56,7 +56,7 @@ def samples(store: Store, folder: Path) -> Iterator[tuple[MatchRecord, Any]]:
     records = {one.id: one for one in store.records("mixed", bodies=True)}
     for one in logs_in(folder).values():
         for sample in one.samples:
-            yield records[sample.metadata["match"]], sample
+            yield records[sample.metadata["match_id"]], sample
 
 
 def test_what_was_sent_and_replied_is_there_word_for_word(played: Store, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_what_was_sent_and_replied_is_there_word_for_word(played: Store, tmp_pat
     assert done.rows == {"logs": len(logs_in(tmp_path / "logs")), "samples": len(found)}
     replies = 0
     for record, sample in found:
-        own = [one for one in record.answers if one.seat == sample.metadata["seat"]]
+        own = [one for one in record.answers if one.actor == sample.metadata["actor"]]
         made = [call for one in own for call in one.calls]
         told = [one for one in sample.events if one.event == "model"]
         for call, event in zip(made, told, strict=True):
@@ -89,8 +89,8 @@ def test_scores_are_the_payoffs_and_a_forfeit_is_of_who_gave_it(
     write_inspect_logs(played, "mixed", tmp_path / "logs")
     seen: Counter[tuple[str, bool, int]] = Counter()
     for record, sample in samples(played, tmp_path / "logs"):
-        outcome, seat = sample.scores["outcome"].value, sample.metadata["seat"]
-        player = record.label(record.place_of(seat))
+        outcome, seat = sample.scores["outcome"].value, sample.metadata["actor"]
+        player = record.label(record.seat_of(seat))
         seen[player, isnan(outcome["payoff"]), outcome["forfeited"]] += 1
         if record.outcome is not None:
             assert outcome["payoff"] == record.rules.payoffs(record.result().outcome)[seat]
@@ -116,7 +116,7 @@ def test_a_log_is_of_one_game_and_one_player_with_the_means_of_its_payoffs(
     payoff = next(one for one in made.results.scores if one.name == "payoff")
     assert payoff.metrics["mean"].value == pytest.approx(mean(counted))
     assert payoff.unscored_samples == len(paid) - len(counted) > 0
-    assert len({one.metadata["deal"] for one in made.samples}) == 3
+    assert len({one.metadata["instance"] for one in made.samples}) == 3
 
 
 def test_what_a_study_drops_has_no_score(store: Store, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_what_a_study_drops_has_no_score(store: Store, tmp_path: Path) -> None:
 
 
 def test_the_command_writes_them_to_a_new_folder(played: Store, cheaptalk: Command) -> None:
-    wanted = ("export", "mixed", "--store", played.name, "--format", "inspect", "--out")
+    wanted = ("store", "export", "mixed", "--store", played.name, "--format", "inspect", "--out")
     done = cheaptalk(*wanted, "logs")
     assert done.status == 0, done.err
     assert f"{len(logs_in(Path('logs')))} logs, " in done.out
@@ -138,7 +138,7 @@ def test_the_command_writes_them_to_a_new_folder(played: Store, cheaptalk: Comma
 
 
 def test_a_study_without_models_has_none(store: Store, tmp_path: Path) -> None:
-    scripts = {"name": "scripts", "games": [{"game": "bargaining", "deals": 1}],
+    scripts = {"name": "scripts", "games": [{"game": "bargaining", "instances": 1}],
                "players": {"a": {"strategy": "linear"}, "b": {"strategy": "boulware"}}}  # fmt: skip
     ct.run(ct.studies.parse_study(scripts, "a test"), store)
     with pytest.raises(ct.CheaptalkError, match="scripts: no model has played a match to its end"):

@@ -13,8 +13,8 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.adapters import chat_environment, inspect_task
 from cheaptalk.adapters.inspect.messages import inspect_part
+from cheaptalk.mock_server import answer
 from cheaptalk.rules import games
-from cheaptalk.stand_in import answer
 from tests.adapters import inspect_program as program
 
 log = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
@@ -54,7 +54,7 @@ def scores(sample: Any) -> tuple[dict[str, Any], dict[str, int]]:
 
 def test_illegal_answers_end_in_counted_forfeits_in_every_game(tmp_path: Path) -> None:
     mock = ("--model", "mockllm/model", "--display", "none", "--log-dir", str(tmp_path))
-    inspect("--", "eval", *program.NAMES, *mock, "-T", "deals=1", home=tmp_path)
+    inspect("--", "eval", *program.NAMES, *mock, "-T", "instances=1", home=tmp_path)
     found = read(tmp_path)
     assert found.keys() == set(program.NAMES)
     assert len(found) == len(games())
@@ -119,7 +119,7 @@ def test_a_reply_that_is_cut_off_or_filtered_is_counted_as_that(evaluated: Path,
         ({"seat": "carol"}, 'bargaining has no seat "carol"'),
         ({"other": "openai/gpt-4o"}, "must be scripted"),
         ({"parameters": {"money": -1}}, "money"),
-        ({"deals": 0}, "at least one, not 0"),
+        ({"instances": 0}, "at least one, not 0"),
     ],
 )
 def test_what_cannot_be_played_is_said_before_it_is_run(wrong: dict[str, Any], why: str) -> None:

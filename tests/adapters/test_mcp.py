@@ -1,4 +1,4 @@
-"""A guest's seat by the Model Context Protocol, played by the official client."""
+"""A remote agent's seat by the Model Context Protocol, played by the official client."""
 
 import asyncio
 import json
@@ -15,8 +15,8 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.loopback import listening
-from cheaptalk.models.guests import Door
-from tests.adapters.guests import NAME, TOKEN, every_game, said
+from cheaptalk.models.remote_agents import AgentServer
+from tests.adapters.remote_agents import NAME, TOKEN, every_game, said
 from tests.fakes import PATIENCE, study
 
 mcp = pytest.importorskip("mcp")
@@ -27,10 +27,10 @@ GOES_ON = 40
 
 @asynccontextmanager
 async def seated(url: str, token: str = TOKEN) -> AsyncIterator[Any]:
-    """The official client's session with ``cheaptalk mcp`` over standard input and output."""
+    """The official client's session with ``cheaptalk model mcp`` over standard input and output."""
     stdio = import_module("mcp.client.stdio").stdio_client
-    words = [*CALLED[1:], "mcp", url]
-    environment = {**os.environ, "CHEAPTALK_GUEST_TOKEN": token}
+    words = [*CALLED[1:], "model", "mcp", url]
+    environment = {**os.environ, "CHEAPTALK_AGENT_TOKEN": token}
     there = mcp.StdioServerParameters(command=CALLED[0], args=words, env=environment)
     async with stdio(there) as (reading, writing), mcp.ClientSession(reading, writing) as session:
         await session.initialize()
@@ -58,7 +58,9 @@ async def play(session: Any, after: Callable[[int], Awaitable[None]]) -> list[st
             question = seen["question"]
             given = {"call": question["call"], "seconds": 20, **said(question["messages"])}
             worked, seen = await used(session, "answer", **given)
-            if not worked and "was asked of this guest here" in seen:  # of the run that was killed
+            if (
+                not worked and "this remote agent has no request" in seen
+            ):  # of the run that was killed
                 worked, seen = await used(session, "wait")
                 continue
             answered.append(question["call"])
@@ -72,13 +74,13 @@ async def play(session: Any, after: Callable[[int], Awaitable[None]]) -> list[st
 @pytest.mark.kill
 def test_the_official_client_plays_every_game_though_the_run_is_killed(tmp_path: Path) -> None:
     file, store = tmp_path / "coming.json", tmp_path / "coming.sqlite"
-    file.write_text(json.dumps(every_game(deals=2)))
+    file.write_text(json.dumps(every_game(instances=2)))
     with listening(0) as there:
         port = f"{there.getsockname()[1]}"
-    variables = {**os.environ, "CHEAPTALK_GUEST_TOKENS": f"{NAME}={TOKEN}"}
+    variables = {**os.environ, "CHEAPTALK_AGENT_TOKENS": f"{NAME}={TOKEN}"}
 
     def begin(*words: str) -> "subprocess.Popen[bytes]":
-        command = [*CALLED, *words, "--store", str(store), "--guests", port]
+        command = [*CALLED, *words, "--store", str(store), "--agent-server", port]
         return subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL, cwd=tmp_path)
 
     runs = [begin("run", str(file))]
@@ -92,7 +94,7 @@ def test_the_official_client_plays_every_game_though_the_run_is_killed(tmp_path:
             runs.append(begin("resume", "coming"))
 
     async def played() -> list[str]:
-        async with seated(f"http://127.0.0.1:{port}/guests/{NAME}") as session:
+        async with seated(f"http://127.0.0.1:{port}/agents/{NAME}") as session:
             return await play(session, kill_once)
 
     try:
@@ -105,7 +107,7 @@ def test_the_official_client_plays_every_game_though_the_run_is_killed(tmp_path:
     with ct.Store.open(store) as opened:
         records = list(opened.records("coming", bodies=True))
         unresolved = {
-            "/".join(str(one[key]) for key in ("match_id", "request", "seat", "attempt", "try"))
+            "/".join(str(one[key]) for key in ("match_id", "request", "actor", "attempt", "try"))
             for one in opened.unresolved()
         }
     assert {one.game for one in records} == set(ct.rules.games())
@@ -113,7 +115,7 @@ def test_the_official_client_plays_every_game_though_the_run_is_killed(tmp_path:
     assert {(one.status, kind) for one in records for found in one.kinds.values()
             for kind in found} == {("finished", "ok")}  # fmt: skip
     recorded = [
-        f"{one.id}/{given.request}/{given.seat}/{attempt}/{call['sending']}"
+        f"{one.id}/{given.request}/{given.actor}/{attempt}/{call['sending']}"
         for one in records for given in one.answers for attempt, call in enumerate(given.calls)
     ]  # fmt: skip
     assert len(recorded) == len(set(recorded))
@@ -128,7 +130,7 @@ def test_the_tools_tell_a_model_all_that_it_has_to_know() -> None:
             listed = await session.list_tools()
             return {one.name: one for one in listed.tools}, await used(session, "look")
 
-    with Door([NAME], 0, tokens={NAME: TOKEN}) as door:
+    with AgentServer([NAME], 0, tokens={NAME: TOKEN}) as door:
         tools, seen = asyncio.run(told(door.url_of(NAME)))
     assert set(tools) == {"look", "wait", "answer"}
     schema = getattr(tools["answer"], "inputSchema", None) or tools["answer"].input_schema
@@ -142,8 +144,8 @@ def test_the_tools_tell_a_model_all_that_it_has_to_know() -> None:
 def test_what_a_client_does_wrong_is_told_in_a_sentence_and_changes_nothing(
     store: ct.Store,
 ) -> None:
-    players = {NAME: {"model": f"guest/{NAME}"}, "fair": {"strategy": "equal_split"}}
-    told = study(players=players, pairing=[[NAME, "fair"]], deals=1)
+    players = {NAME: {"model": f"remote/{NAME}"}, "fair": {"strategy": "equal_split"}}
+    told = study(players=players, pairing=[[NAME, "fair"]], instances=1)
     problems: list[str] = []
 
     async def wrong(url: str) -> None:
@@ -161,19 +163,19 @@ def test_what_a_client_does_wrong_is_told_in_a_sentence_and_changes_nothing(
                 problems.append(why)
             await play(session, lambda _: asyncio.sleep(0))
 
-    async def both(door: Door) -> ct.Progress:
-        guest = asyncio.create_task(wrong(door.url_of(NAME)))
-        progress = await ct.run_async(told, store.path, guests=door)
-        await guest
+    async def both(door: AgentServer) -> ct.Progress:
+        remote_agent = asyncio.create_task(wrong(door.url_of(NAME)))
+        progress = await ct.run_async(told, store.path, remote_agents=door)
+        await remote_agent
         return progress
 
     store.close()
-    with Door([NAME], 0, tokens={NAME: TOKEN}) as door:
+    with AgentServer([NAME], 0, tokens={NAME: TOKEN}) as door:
         progress = asyncio.run(both(door))
     assert (progress.left, progress.failed) == (0, 0)
     reasons = [
         "an agent answers with either", "an agent answers with either",
-        'no question "m/7/bob/0/0" was asked', "too large: an answer has 262,144 bytes at most",
+        'this remote agent has no request "m/7/bob/0/0"', "too large: the maximum is 262,144 bytes",
     ]  # fmt: skip
     assert [why in one for why, one in zip(reasons, problems, strict=True)] == [True] * 4
 
@@ -183,12 +185,12 @@ def test_another_s_token_opens_no_seat() -> None:
         async with seated(url) as session:
             return await used(session, "look")
 
-    with Door([NAME, "other"], 0, tokens={NAME: TOKEN, "other": "another token"}) as door:
+    with AgentServer([NAME, "other"], 0, tokens={NAME: TOKEN, "other": "another token"}) as door:
         worked, why = asyncio.run(other(door.url_of("other")))
-    assert (worked, "this is not the token of a guest" in why) == (False, True)
+    assert (worked, "invalid token for remote agent" in why) == (False, True)
 
 
-def test_it_serves_by_http_whoever_has_the_guest_s_token() -> None:
+def test_it_serves_by_http_whoever_has_the_remote_agent_s_token() -> None:
     connect = import_module("mcp.client.streamable_http").streamable_http_client
     requests = import_module("mcp.shared._httpx_utils").create_mcp_http_client
 
@@ -201,9 +203,9 @@ def test_it_serves_by_http_whoever_has_the_guest_s_token() -> None:
             await session.initialize()
             return await used(session, "look")
 
-    with Door([NAME], 0, tokens={NAME: TOKEN}) as door:
-        command = [*CALLED, "mcp", door.url_of(NAME), "--port", "0"]
-        variables = {**os.environ, "CHEAPTALK_GUEST_TOKEN": TOKEN}
+    with AgentServer([NAME], 0, tokens={NAME: TOKEN}) as door:
+        command = [*CALLED, "model", "mcp", door.url_of(NAME), "--port", "0"]
+        variables = {**os.environ, "CHEAPTALK_AGENT_TOKEN": TOKEN}
         serving = subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)
         try:
             assert serving.stderr is not None

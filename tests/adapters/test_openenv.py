@@ -15,7 +15,7 @@ from cheaptalk.adapters import chat_environment, openenv_app
 
 pytestmark = pytest.mark.lm
 SEAT: dict[str, Any] = {"other": "fair", "style": "tagged"}
-TAKEN = "[message] Deal. I take 0 books, 0 hats and 0 balls."
+TAKEN = "[message] Instance. I take 0 books, 0 hats and 0 balls."
 PROPOSED = "[propose] (0 books, 0 hats, 0 balls)"
 
 

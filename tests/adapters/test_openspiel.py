@@ -22,7 +22,7 @@ from cheaptalk.learning.tabular import Tree
 from tests.adapters.games import NAMES, SMALL, Beside
 
 DRAWN = {"battle_royale", "chip_trading"}
-"""Games whose deals cannot be listed."""
+"""Games whose instances cannot be listed."""
 LISTED = [name for name in NAMES if name not in DRAWN]
 AUCTION: dict[str, Any] = SMALL["sealed_bid_auction"]
 
@@ -91,7 +91,7 @@ def test_regret_minimisation_leaves_nothing_to_be_gained() -> None:
 def test_seats_see_and_get_what_they_do_at_a_table_of_the_seed_that_was_drawn(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openspiel, "MOST_DEALS", 3)
+    monkeypatch.setattr(openspiel, "MOST_INSTANCES", 3)
     game, luck = small(name), np.random.default_rng(2)
     for _ in range(5):
         state = game.new_initial_state()
@@ -109,16 +109,16 @@ def test_seats_see_and_get_what_they_do_at_a_table_of_the_seed_that_was_drawn(
         assert state.returns() == pytest.approx(beside.payoffs)
 
 
-def test_what_a_seat_sees_of_a_deal_is_its_own_part() -> None:
+def test_what_a_seat_sees_of_a_instance_is_its_own_part() -> None:
     game = ct.adapters.openspiel_game("sealed_bid_auction", AUCTION)
-    deals, chances = game.arrays.every_deal()
+    instances, chances = game.arrays.every_instance()
     assert game.new_initial_state().chance_outcomes() == list(enumerate(chances))
     shown: dict[tuple[int, int], set[Any]] = {}
-    for number, deal in enumerate(deals):
-        assert isinstance(deal, Valuations)
+    for number, instance in enumerate(instances):
+        assert isinstance(instance, Valuations)
         state = game.new_initial_state()
         state.apply_action(number)
-        for player, own in enumerate(deal.valuations[0]):
+        for player, own in enumerate(instance.valuations[0]):
             seen = state.information_state_string(player), *state.information_state_tensor(player)
             shown.setdefault((player, own), set()).add(seen)
     assert {key: len(seen) for key, seen in shown.items()} == dict.fromkeys(shown, 1)
@@ -152,7 +152,7 @@ def test_a_history_is_all_there_is_to_a_state() -> None:
 
 def test_an_illegal_action_is_refused_and_changes_nothing() -> None:
     state = small("item_bargaining").new_initial_state()
-    for legal, wrong in ((3, 4), (0, 1)):  # deals, and to accept what nobody has offered
+    for legal, wrong in ((3, 4), (0, 1)):  # instances, and to accept what nobody has offered
         with pytest.raises(ct.CheaptalkError, match=f"action {wrong} is not legal here"):
             state.apply_action(wrong)
         state.apply_action(legal)

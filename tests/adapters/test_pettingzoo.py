@@ -44,7 +44,7 @@ def test_the_check_of_seeds_looks_at_no_mask_and_is_refused_what_is_illegal() ->
 @pytest.mark.parametrize("name", NAMES)
 def test_agents_see_and_get_what_seats_of_a_table_do(name: str) -> None:
     env, luck = ct.adapters.pettingzoo_env(name, SMALL[name]), np.random.default_rng(1)
-    game = ct.arrays.array_game(ct.game_box(name).rules.model_validate(SMALL[name]))
+    game = ct.arrays.array_game(ct.get_game(name).rules.model_validate(SMALL[name]))
     for number in range(5):
         env.reset(seed=7 if number == 0 else None)
         beside, agents, paid = Beside(game, f"7/{number}"), list(env.agents), {}

@@ -34,7 +34,7 @@ class Seen:
         tracer.add_span_processor(processor(self._spans))
         self._reader = import_module("opentelemetry.sdk.metrics.export").InMemoryMetricReader()
         meter = metrics.MeterProvider([self._reader], shutdown_on_exit=False)
-        self.onlooker = ct.adapters.Telemetry(tracer, meter, content=content)
+        self.observer = ct.adapters.Telemetry(tracer, meter, content=content)
 
     @property
     def spans(self) -> list[Any]:
@@ -60,7 +60,7 @@ class Seen:
 def test_a_run_is_matches_with_their_calls_below_and_sums_that_agree(tmp_path: Path) -> None:
     seen, models = Seen(), Canned()
     store = tmp_path / "store.sqlite"
-    ct.run(study(**with_model(temperature=0.5)), store, models=models, onlooker=seen.onlooker)
+    ct.run(study(**with_model(temperature=0.5)), store, models=models, observer=seen.observer)
     assert len(seen.calls) == len(models.calls) > 0
     with ct.Store.open(store) as opened:
         records = {one.id: one for one in opened.records("small", bodies=True)}
@@ -78,7 +78,7 @@ def test_a_run_is_matches_with_their_calls_below_and_sums_that_agree(tmp_path: P
         assert parent.start_time <= call.start_time <= call.end_time <= parent.end_time
     numbers = {
         "/".join(str(one.attributes[f"cheaptalk.{name}"])
-                 for name in ("match", "request", "seat", "attempt", "sending"))
+                 for name in ("match", "request", "actor", "attempt", "sending"))
         for one in seen.calls
     }  # fmt: skip
     assert numbers == set(models.numbers)
@@ -99,7 +99,7 @@ def test_names_are_those_of_the_conventions(tmp_path: Path) -> None:
     )  # fmt: skip
     models = Canned(lambda call, _: reply.model_copy(update={"text": legal(call)}))
     changes = with_model("http://gpu:81/v1", temperature=0.5, max_tokens=50, seed=7, top_p=0.9)
-    ct.run(study(**changes), tmp_path / "s.sqlite", models=models, onlooker=seen.onlooker)
+    ct.run(study(**changes), tmp_path / "s.sqlite", models=models, observer=seen.observer)
     module = "opentelemetry.semconv._incubating.attributes"
     known = {
         value
@@ -124,7 +124,7 @@ def test_names_are_those_of_the_conventions(tmp_path: Path) -> None:
         "gen_ai.request.seed": 7, "gen_ai.request.top_p": 0.9,
         "gen_ai.response.finish_reasons": ("stop",), "gen_ai.output.type": "json",
         "server.address": "gpu", "server.port": 81,
-        "gen_ai.conversation.id": f"{match}/{span.attributes['cheaptalk.seat']}",
+        "gen_ai.conversation.id": f"{match}/{span.attributes['cheaptalk.actor']}",
         "gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 4,
         "gen_ai.usage.cache_read.input_tokens": 2, "gen_ai.usage.reasoning.output_tokens": 1,
     }  # fmt: skip
@@ -148,7 +148,7 @@ def test_what_was_said_is_in_no_span_unless_it_is_asked_for(tmp_path: Path) -> N
     for content in (False, True):
         seen, models = Seen(content=content), Canned(answers)
         store = tmp_path / f"{content}.sqlite"
-        ct.run(study(**with_model()), store, models=models, onlooker=seen.onlooker)
+        ct.run(study(**with_model()), store, models=models, observer=seen.observer)
         words = [one.content for one in models.calls[0].messages]
         spans = "".join(one.to_json() for one in seen.spans)
         found = [json.dumps(json.dumps(one))[3:-3] in spans for one in words]
@@ -169,7 +169,7 @@ def test_a_match_that_fails_and_a_client_that_breaks_are_errors(tmp_path: Path) 
     seen = Seen()
     ct.run(
         study(**with_model()), tmp_path / "s.sqlite", models=Canned(answers), concurrency=1,
-        onlooker=seen.onlooker,
+        observer=seen.observer,
     )  # fmt: skip
     errors = [one.attributes["error.type"] for one in seen.calls]
     assert errors == ["400"] + ["RuntimeError"] * 5

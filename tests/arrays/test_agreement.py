@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cheaptalk.arrays.chance import draw_distinct, uniform_count
 from cheaptalk.arrays.games import ArrayGame, NotArrayed, array_game
-from cheaptalk.arrays.luck import different, luck_of
 from cheaptalk.games.battle_royale.rules import Hits
 from cheaptalk.games.item_bargaining.rules import PRESETS
-from cheaptalk.rules import Chance, Game, Table, game_box
+from cheaptalk.rules import Chance, Game, Table, get_game
 
 FEW = 4
 """Matches of which all actions are looked at, legal or not."""
@@ -55,29 +55,29 @@ OTHERS: dict[str, list[dict[str, Any]]] = {
 """Parameters of games to be played, by the games' names."""
 GAMES: dict[str, Game] = {
     **{
-        name: game_box("item_bargaining").rules.model_validate(parameters)
+        name: get_game("item_bargaining").rules.model_validate(parameters)
         for name, parameters in PRESETS.items()
     },
     **{
-        f"BGL, zeros {zeros}": game_box("item_bargaining").rules.model_validate(
+        f"BGL, zeros {zeros}": get_game("item_bargaining").rules.model_validate(
             {"quantities": {"kinds": 3, "mean": 1, "zeros": zeros}, "rounds": 2,
              "least_outside": 0, "below_total": True, "highest_value": 9}
         )
         for zeros in ("kept", "redrawn", "plus_one")
     },
-    "bargaining": game_box("bargaining").rules.model_validate(
+    "bargaining": get_game("bargaining").rules.model_validate(
         {"money": 100, "discounts": (0.9, 0.8), "horizon": 6, "messages": False}
     ),
-    "bargaining with words": game_box("bargaining").rules.model_validate(
+    "bargaining with words": get_game("bargaining").rules.model_validate(
         {"money": 0.3, "discounts": (1, 0.95), "horizon": {"rounds": 5, "hidden": True},
          "complete_information": False, "reminders": False}
     ),
-    "negotiation": game_box("negotiation").rules.model_validate({"horizon": 4}),
-    "negotiation without John": game_box("negotiation").rules.model_validate(
+    "negotiation": get_game("negotiation").rules.model_validate({"horizon": 4}),
+    "negotiation without John": get_game("negotiation").rules.model_validate(
         {"horizon": 1, "outside_option": False, "messages": False, "scale": 100}
     ),
     **{
-        f"{name}, {number}": game_box(name).rules.model_validate(parameters)
+        f"{name}, {number}": get_game(name).rules.model_validate(parameters)
         for name, settings in OTHERS.items()
         for number, parameters in enumerate(settings, 1)
     },
@@ -86,26 +86,26 @@ GAMES: dict[str, Game] = {
 
 def walked(game: ArrayGame[Any, Any], state: Any, luck: np.random.Generator) -> None:
     """Play matches by arrays and by the rules at once, and hold them against each other."""
-    deals = game.deals_of(state)
-    tables = [Table(game.rules, deal, f"match {n}") for n, deal in enumerate(deals)]
+    instances = game.instances_of(state)
+    tables = [Table(game.rules, instance, f"match {n}") for n, instance in enumerate(instances)]
     state = game.with_chances(state, [table.chance for table in tables])
-    places = {seat.name: seat.place for seat in game.rules.seats}
+    places = {seat.name: seat.seat for seat in game.rules.actors}
     for _ in range(game.longest):
         turn, legal, over = game.turn(state), None, game.over(state)
         if game.actions <= MANY:
             legal = game.legal(state)
         seen = game.observe(state, turn)
-        actions = game.drawn(state, luck.random(len(tables)))
+        actions = game.random_action(state, luck.random(len(tables)))
         for at, table in enumerate(tables):
             assert bool(over[at]) is table.over
             if table.over:
                 assert legal is None or not legal[at].any()
                 continue
             seat = next(one for one in table.pending if places[one] == game.players[turn[at]])
-            asked = table.asked(seat)
-            np.testing.assert_array_equal(game.seen(asked), seen[at])
+            asked = table.request(seat)
+            np.testing.assert_array_equal(game.observe_request(asked), seen[at])
             if legal is not None and at < FEW:
-                np.testing.assert_array_equal(game.legal_at(asked), legal[at])
+                np.testing.assert_array_equal(game.legal_for(asked), legal[at])
                 for number in range(game.actions):
                     action = game.action(asked, number)
                     refused = asked.ask.refuse(action)
@@ -118,7 +118,7 @@ def walked(game: ArrayGame[Any, Any], state: Any, luck: np.random.Generator) -> 
         assert table.over
         assert game.over(state)[at]
         assert table.outcome is not None
-        payoffs = game.rules.place_payoffs(table.outcome)
+        payoffs = game.rules.seat_payoffs(table.outcome)
         wanted = [payoffs[place] for place in game.players]
         assert got[at].tolist() == pytest.approx(wanted, rel=1e-12, abs=1e-12)  # sums, in any order
 
@@ -126,11 +126,11 @@ def walked(game: ArrayGame[Any, Any], state: Any, luck: np.random.Generator) -> 
 @pytest.mark.parametrize("name", list(GAMES))
 def test_arrays_and_rules_play_alike(name: str) -> None:
     game, luck = array_game(GAMES[name]), np.random.default_rng(1)
-    walked(game, game.deal(luck.random((60, game.luck))), luck)  # dealt by arrays
-    dealt = [game.rules.deal(Chance("agreement", n)) for n in range(20)]
-    state = game.of_deals(dealt)
-    assert game.deals_of(state) == dealt
-    walked(game, state, luck)  # dealt by the rules
+    walked(game, game.draw_instance(luck.random((60, game.uniforms))), luck)  # draws by arrays
+    draws = [game.rules.draw_instance(Chance("agreement", n)) for n in range(20)]
+    state = game.from_instances(draws)
+    assert game.instances_of(state) == draws
+    walked(game, state, luck)  # draws by the rules
 
 
 @pytest.mark.parametrize("name", list(GAMES))
@@ -139,7 +139,7 @@ def test_illegal_actions_change_nothing_and_pay_nobody(name: str) -> None:
     game, luck = array_game(GAMES[name]), np.random.default_rng(4)
     if game.actions > MANY:
         pytest.skip("a mask of every action in every step takes too long")
-    state = game.deal(luck.random((20, game.luck)))
+    state = game.draw_instance(luck.random((20, game.uniforms)))
     for _ in range(game.longest):
         refused = ~game.legal(state)
         illegal = np.where(refused.any(axis=-1), refused.argmax(axis=-1), -1)
@@ -147,18 +147,20 @@ def test_illegal_actions_change_nothing_and_pay_nobody(name: str) -> None:
             after = game.step(state, actions)
             for before, now in zip(state, after, strict=True):
                 np.testing.assert_array_equal(now, before)
-        state = game.step(state, game.drawn(state, luck.random(20)))
+        state = game.step(state, game.random_action(state, luck.random(20)))
     assert game.over(state).all()
 
 
 @pytest.mark.parametrize("name", list(GAMES))
-def test_deals_are_drawn_from_the_same_distribution(name: str) -> None:
-    """The means of all that is dealt differ by less than luck would have it."""
+def test_instances_are_drawn_from_the_same_distribution(name: str) -> None:
+    """The means of all that is draws differ by less than luck would have it."""
     game, count = array_game(GAMES[name]), 3_000
-    luck = np.random.default_rng(2).random((count, game.luck))
-    one = game.observe(game.deal(luck), 0)
-    dealt = game.of_deals([game.rules.deal(Chance("distribution", n)) for n in range(count)])
-    other = game.observe(dealt, 0)
+    luck = np.random.default_rng(2).random((count, game.uniforms))
+    one = game.observe(game.draw_instance(luck), 0)
+    draws = game.from_instances(
+        [game.rules.draw_instance(Chance("distribution", n)) for n in range(count)]
+    )
+    other = game.observe(draws, 0)
     error = np.sqrt((one.var(axis=0) + other.var(axis=0)) / count)
     assert (np.abs(one.mean(axis=0) - other.mean(axis=0)) <= 4.5 * error + 1e-6).all()
 
@@ -168,9 +170,11 @@ def test_every_legal_action_is_drawn_as_often(name: str) -> None:
     game, luck = array_game(GAMES[name]), np.random.default_rng(3)
     if game.actions > MANY:
         pytest.skip("more actions than can be counted")
-    state = game.deal(np.repeat(luck.random((1, game.luck)), 200 * game.actions, axis=0))
+    state = game.draw_instance(
+        np.repeat(luck.random((1, game.uniforms)), 200 * game.actions, axis=0)
+    )
     for _ in range(min(3, game.longest)):
-        actions = game.drawn(state, luck.random(200 * game.actions))
+        actions = game.random_action(state, luck.random(200 * game.actions))
         counts = np.bincount(actions, minlength=game.actions)
         legal = game.legal(state)[0]
         assert not counts[~legal].any()
@@ -189,11 +193,11 @@ def test_every_legal_action_is_drawn_as_often(name: str) -> None:
 def test_jax_plays_the_same_functions(name: str) -> None:
     jax = pytest.importorskip("jax")
     game, luck = array_game(GAMES[name]), np.random.default_rng(4)
-    first = luck.random((50, game.luck)).astype(np.float32)
-    state, compiled = game.deal(first), jax.jit(game.deal)(first)
+    first = luck.random((50, game.uniforms)).astype(np.float32)
+    state, compiled = game.draw_instance(first), jax.jit(game.draw_instance)(first)
     step, observe = jax.jit(game.step), jax.jit(game.observe)
     for _ in range(game.longest):
-        actions = game.drawn(state, luck.random(50))
+        actions = game.random_action(state, luck.random(50))
         np.testing.assert_array_equal(game.legal(state), np.asarray(game.legal(compiled)))
         state, compiled = game.step(state, actions), step(compiled, actions)
         for one, other in zip(state, compiled, strict=True):
@@ -208,7 +212,7 @@ def test_jax_plays_the_same_functions(name: str) -> None:
     ("name", "parameters", "why"),
     [
         ("battle_royale", {}, "horizon: 30"),
-        ("chip_trading", {"players": 20}, "take smaller ones"),
+        ("chip_trading", {"players": 20}, "use smaller parameters"),
         ("divide_the_dollar", {"limits": False}, "limits: true"),
         ("divide_the_dollar", {"golds": 10**9}, "1,000,000,001 actions"),
         ("guess_the_average", {"maximum": 10**6, "ratio": "999/1000"}, "smaller maximum"),
@@ -221,21 +225,21 @@ def test_parameters_that_arrays_cannot_hold_are_refused(
     name: str, parameters: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(NotArrayed, match=why):
-        array_game(game_box(name).rules.model_validate(parameters))
+        array_game(get_game(name).rules.model_validate(parameters))
 
 
 def test_shots_whose_luck_is_known_hit_as_it_says() -> None:
     game = array_game(GAMES["battle_royale, 1"])
-    deals = [Hits(hits=(False, None, True)), Hits(hits=(True,)), Hits()]
-    state = game.of_deals(deals)
-    assert game.deals_of(state) == deals
+    instances = [Hits(hits=(False, None, True)), Hits(hits=(True,)), Hits()]
+    state = game.from_instances(instances)
+    assert game.instances_of(state) == instances
     walked(game, state, np.random.default_rng(5))
 
 
 @pytest.mark.parametrize(("count", "among"), [(3, 3), (5, 6), (17, 17)])
 def test_different_numbers_are_drawn_all_as_often(count: int, among: int) -> None:
-    luck = np.random.default_rng(7).random((20_000, luck_of(count, among)))
-    drawn = different(luck, count, among)
+    luck = np.random.default_rng(7).random((20_000, uniform_count(count, among)))
+    drawn = draw_distinct(luck, count, among)
     assert (np.diff(np.sort(drawn, axis=-1)) > 0).all()
     assert drawn.min() == 0
     assert drawn.max() == among - 1
@@ -249,7 +253,7 @@ def test_different_numbers_are_drawn_all_as_often(count: int, among: int) -> Non
 def test_those_who_accept_trade_as_often() -> None:
     game, luck = array_game(GAMES["chip_trading, 4"]), np.random.default_rng(6)
     count = 4_000
-    state = game.deal(luck.random((count, game.luck)))
+    state = game.draw_instance(luck.random((count, game.uniforms)))
     for number in range(len(game.players)):
         legal = game.legal(state)
         actions = np.where(legal[:, 0], legal[:, 1] & (number != 2), legal.argmax(axis=1))

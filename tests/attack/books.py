@@ -51,7 +51,7 @@ class Books(NamedTuple):
             matches = list(store.records(bodies=True))
             rows = [row for match in matches for row in store.open_calls(match.id)]
         replies = [
-            (f"{match.id}/{given.request}/{given.seat}/{attempt}/{call['sending']}", call["reply"])
+            (f"{match.id}/{given.request}/{given.actor}/{attempt}/{call['sending']}", call["reply"])
             for match in matches
             for given in match.answers
             for attempt, call in enumerate(given.calls)
@@ -66,7 +66,7 @@ class Books(NamedTuple):
         rows: list[dict[str, Any]],
     ) -> "Books":
         """Books of these recorded replies and listed calls."""
-        keys = ("match_id", "request", "seat", "attempt", "try")
+        keys = ("match_id", "request", "actor", "attempt", "try")
         listed = {"/".join(str(row[key]) for key in keys): row for row in rows}
         times = Counter(number for number, _ in replies)
         twice = [number for number, often in times.items() if often > 1 or number in listed]

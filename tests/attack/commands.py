@@ -115,7 +115,7 @@ WORDS = (
     "out", "out.zip", "report.html", "study.yaml", "labels.csv",
 )  # fmt: skip
 """What people, scripts and cats type."""
-LEFT_OUT = frozenset({"view", "ctl", "serve", "stand-in", "self-play", "mcp"})
+LEFT_OUT = frozenset({"view", "control", "serve", "mock-server", "self-play", "experiment", "mcp"})
 """Commands that wait for somebody, serve until they are stopped, or look for a model on the Hub."""
 TELLING = "verbose"
 """The option that wants tracebacks."""

@@ -22,7 +22,8 @@ VALUES: tuple[Any, ...] = (
     {"from": "a"}, {"values": [1, 2]}, [[0.9, 0.9], [1, 1]],
 )  # fmt: skip
 KEYS: tuple[Any, ...] = (
-    "name", "games", "players", "pairing", "deals", "repeats", "seed", "grid", "fixed", "budget",
+    "name", "games", "players", "pairing", "instances", "repeats", "seed", "grid", "fixed",
+    "budget",
     "include", "defaults", "model", "strategy", "style", "tries", "temperature", "", None, 1,
     "\x1b[0m", "<<", "x" * 500,
 )  # fmt: skip

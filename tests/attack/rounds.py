@@ -58,10 +58,10 @@ class Attacked(NamedTuple):
     server: Server
     folder: Path
 
-    def studies(self, deals: int, wire: str, **changes: Any) -> list[Path]:
+    def studies(self, instances: int, wire: str, **changes: Any) -> list[Path]:
         """Studies of models that are sent a key."""
         model = f"attacked-{wire}/{WIRES[wire].name}"
-        return studies(model, self.folder, deals, **changes)
+        return studies(model, self.folder, instances, **changes)
 
     def run(self, file: Path) -> Run:
         """A run of a study of :meth:`studies`."""
@@ -153,7 +153,7 @@ def batches(luck: random.Random, size: int) -> Found:
         known = {"CHEAPTALK_PROVIDERS": str(folder / "providers.yaml"), "ATTACKED_KEY": KEY}
         file = studies(f"attacked/{rest}", folder, size)[1]
         run = Run(file, folder / "batched.sqlite", environment=os.environ | known)
-        options = ("--batch", "--poll", "0.02")
+        options = ("--batch", "--poll-interval", "0.02")
         met = 0
         for _ in range(size):
             with run.begin(*options) as process:
@@ -257,7 +257,7 @@ def study_files(luck: random.Random, size: int) -> Found:
 
 SMALL = """
 name: small
-deals: 2
+instances: 2
 games:
   - {game: bargaining, fixed: {horizon: 3}, grid: {discounts: [[0.9, 0.9], [1, 0.8]]}}
   - {game: guess_the_number}

@@ -23,8 +23,8 @@ from typing import Any, TypeAlias
 
 from aiohttp import web
 
+from cheaptalk.mock_server import Answerer, answer
 from cheaptalk.models.http.transport import CALL_HEADER
-from cheaptalk.stand_in import Answerer, answer
 from tests.attack.faults import FAULTS, Exchange, Sending
 from tests.attack.wires import WIRES, Wire
 from tests.model_server import make_app

@@ -12,11 +12,12 @@ CELLS: tuple[Any, ...] = (
 )  # fmt: skip
 """What a cell may hold that it never should."""
 READING = (
-    ["status"], ["status", "--json"], ["doctor"], ["doctor", "--deep"],
-    ["export", "STUDY", "--out", "OUT.zip"],
-    ["export", "STUDY", "--out", "OUT2.zip", "--format", "jsonl"],
-    ["report", "STUDY", "--out", "OUT.html"], ["show", "MATCH"], ["show", "MATCH", "--json"],
-    ["leaderboard", "STUDY"], ["batches"], ["run", "STUDY"],
+    ["status"], ["status", "--json"], ["store", "doctor"], ["store", "doctor", "--deep"],
+    ["store", "export", "STUDY", "--out", "OUT.zip"],
+    ["store", "export", "STUDY", "--out", "OUT2.zip", "--format", "jsonl"],
+    ["report", "STUDY", "--out", "OUT.html"], ["match", "show", "MATCH"],
+    ["match", "show", "MATCH", "--json"],
+    ["leaderboard", "STUDY"], ["model", "batches"], ["run", "STUDY"],
 )  # fmt: skip
 """Commands that read a store; a run of a whole study reads what there is, and plays nothing."""
 

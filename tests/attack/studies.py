@@ -15,8 +15,8 @@ DEADLINE = 2.0
 """Seconds that a call of the studies may take."""
 
 
-def studies(model: str, folder: Path, deals: int, **changes: Any) -> list[Path]:
-    """Four matches of Deal or No Deal for each deal, in both styles, and four of GLEE's games.
+def studies(model: str, folder: Path, instances: int, **changes: Any) -> list[Path]:
+    """Four matches of Deal or No Deal for each instance, in both styles, and four of GLEE's games.
 
     Args:
         model: the string of the model that plays.
@@ -40,7 +40,7 @@ def studies(model: str, folder: Path, deals: int, **changes: Any) -> list[Path]:
     files = []
     for name, study in (("talk", talk), ("trade", trade)):
         files.append(folder / f"{name}.json")
-        files[-1].write_text(json.dumps({"name": name, "deals": deals} | study | changes))
+        files[-1].write_text(json.dumps({"name": name, "instances": instances} | study | changes))
     return files
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from cheaptalk.stand_in.formats import completion
+from cheaptalk.mock_server.formats import completion
 
 Json: TypeAlias = dict[str, Any]
 LONG_TOKEN = 32

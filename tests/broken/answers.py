@@ -9,11 +9,11 @@ from pydantic import Field
 from cheaptalk.rules import (
     Action,
     Ask,
-    Asked,
     Chance,
+    DecisionRequest,
     Forfeited,
     Game,
-    GameBox,
+    GameSpec,
     Outcome,
     Play,
     Tell,
@@ -42,17 +42,17 @@ class Open(Action, extra="ignore"):
 
 
 @breaks("check_schemas", 'Loose accepts True as "number"')
-def a_number_that_is_true(folder: Path) -> GameBox:
+def a_number_that_is_true(folder: Path) -> GameSpec:
     return answering(Loose, Loose(number=1), folder)
 
 
 @breaks("check_schemas", 'Chatty accepts 4,001 characters of "words"')
-def endless_text(folder: Path) -> GameBox:
+def endless_text(folder: Path) -> GameSpec:
     return answering(Chatty, Chatty(words="Well."), folder)
 
 
 @breaks("check_schemas", "Open accepts an unknown field")
-def an_action_that_takes_anything(folder: Path) -> GameBox:
+def an_action_that_takes_anything(folder: Path) -> GameSpec:
     return answering(Open, Open(number=1), folder)
 
 
@@ -60,7 +60,7 @@ def objecting(objection: Callable[[list[int], Guess], str | None]) -> type[Game]
     """The toy with an objection, which can keep a list for the rest of the match."""
 
     class Objecting(Short):
-        def rest(self, deal: Cards) -> Iterator[Any]:
+        def rest(self, instance: Cards) -> Iterator[Any]:
             notes: list[int] = []
             yield Ask("left", Guess, GuessNow(1), lambda guess: objection(notes, guess))
             yield Tell("left", Reveal(len(notes)))
@@ -69,7 +69,7 @@ def objecting(objection: Callable[[list[int], Guess], str | None]) -> type[Game]
 
 
 @breaks("check_answers", "with refused answers between")
-def refused_answers_that_count(_: Path) -> GameBox:
+def refused_answers_that_count(_: Path) -> GameSpec:
     def negative(notes: list[int], guess: Guess) -> str | None:
         if guess.number < 0:
             notes.append(1)
@@ -79,12 +79,12 @@ def refused_answers_that_count(_: Path) -> GameBox:
 
 
 @breaks("check_answers", "is refused without a reason")
-def refusals_without_a_reason(_: Path) -> GameBox:
+def refusals_without_a_reason(_: Path) -> GameSpec:
     return boxed(objecting(lambda notes, guess: "" if guess.number < 0 else None))
 
 
 @breaks("check_answers", "fails: ZeroDivisionError")
-def judging_that_fails(_: Path) -> GameBox:
+def judging_that_fails(_: Path) -> GameSpec:
     return boxed(objecting(lambda notes, guess: str(1 / 0) if guess.number < 0 else None))
 
 
@@ -94,17 +94,17 @@ class Bid(Action):
     number: float = Field(allow_inf_nan=False, strict=True)
 
 
-@breaks("check_extremes", '"left" may answer Bid(number=1000000000.0) in request 0, and play')
-def an_answer_without_a_greatest(folder: Path) -> GameBox:
+@breaks("check_extremes", '"left" may answer Bid(number=1000000000.0) in request 0, and continuing')
+def an_answer_without_a_greatest(folder: Path) -> GameSpec:
     return bidding(folder, lambda bid: "too little" if bid.number < 0 else None)
 
 
-@breaks("check_extremes", '"left" may answer Bid(number=-1.0) in request 0, and playing on')
-def an_answer_without_a_least(folder: Path) -> GameBox:
+@breaks("check_extremes", '"left" may answer Bid(number=-1.0) in request 0, and continuing')
+def an_answer_without_a_least(folder: Path) -> GameSpec:
     return bidding(folder, lambda bid: "too much" if bid.number > 2 else None)
 
 
-def bidding(folder: Path, objection: Callable[[Bid], str | None]) -> GameBox:
+def bidding(folder: Path, objection: Callable[[Bid], str | None]) -> GameSpec:
     """The toy where the left seat is paid what it bids."""
 
     class Paid(Outcome):
@@ -114,9 +114,9 @@ def bidding(folder: Path, objection: Callable[[Bid], str | None]) -> GameBox:
         actions: ClassVar[tuple[type[Action], ...]] = (Bid,)
         outcome_type: ClassVar[type[Outcome]] = Paid
 
-        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
             for seat in self.roles:
-                yield Tell(seat, YourCard(getattr(deal, seat), None))
+                yield Tell(seat, YourCard(getattr(instance, seat), None))
             bid: Bid = yield Ask("left", Bid, GuessNow(1), objection)
             return Paid(left=bid.number)
 
@@ -124,18 +124,18 @@ def bidding(folder: Path, objection: Callable[[Bid], str | None]) -> GameBox:
             return {"left": outcome.left, "right": 0.0}
 
     @strategy("left", "right")
-    def random(asked: Asked) -> Action:
+    def random(asked: DecisionRequest) -> Action:
         """Bid modestly."""
-        return Bid(number=asked.chance("bid", asked.request).uniform(0, 2))
+        return Bid(number=asked.chance("bid", asked.number).uniform(0, 2))
 
     words = reworded(folder, bid="{{ form }}")
-    return boxed(Bidding, strategies={"random": random}, measures={}, **words)
+    return boxed(Bidding, strategies={"random": random}, metrics={}, **words)
 
 
-@breaks("check_forfeits", "a forfeit by left in request 0 fails: play() of Brittle: it fails: R")
-def a_forfeit_that_crashes(_: Path) -> GameBox:
+@breaks("check_forfeits", "a forfeit by left in request 0 failed: play() of Brittle: it fails: R")
+def a_forfeit_that_crashes(_: Path) -> GameSpec:
     class Brittle(Short):
-        def rest(self, deal: Cards) -> Iterator[Any]:
+        def rest(self, instance: Cards) -> Iterator[Any]:
             try:
                 yield Ask("left", Guess, GuessNow(1))
             except Forfeited as failure:
@@ -144,10 +144,10 @@ def a_forfeit_that_crashes(_: Path) -> GameBox:
     return boxed(Brittle)
 
 
-@breaks("check_forfeits", "the match ends neither forfeited nor otherwise")
-def a_forfeit_of_another(_: Path) -> GameBox:
+@breaks("check_forfeits", "the match has neither an outcome nor a forfeit")
+def a_forfeit_of_another(_: Path) -> GameSpec:
     class Unjust(Short):
-        def rest(self, deal: Cards) -> Iterator[Any]:
+        def rest(self, instance: Cards) -> Iterator[Any]:
             try:
                 yield Ask("left", Guess, GuessNow(1))
             except Forfeited as failure:

@@ -10,18 +10,18 @@ from pydantic import Field
 from cheaptalk.rules import (
     SHARE,
     Action,
+    Actor,
     Ask,
-    Asked,
     Chance,
+    DecisionRequest,
     Event,
-    GameBox,
-    Measure,
+    GameSpec,
     Message,
+    Metric,
     Outcome,
     Play,
     Point,
     Result,
-    Seat,
     Series,
     Tell,
     numbered,
@@ -32,60 +32,60 @@ from tests.broken.kit import Short, boxed, breaks, reworded
 from tests.toys import Cards, Guess, Guesses, Guessing, GuessNow, Score, YourCard
 
 
-@breaks("check_seats", "two seats are called left")
-def two_seats_of_one_name(_: Path) -> GameBox:
+@breaks("check_seats", "two actors are named left")
+def two_seats_of_one_name(_: Path) -> GameSpec:
     class Twins(Guessing):
         @property
-        def seats(self) -> tuple[Seat, ...]:
-            return Seat("left", "left"), Seat("left", "right")
+        def actors(self) -> tuple[Actor, ...]:
+            return Actor("left", "left"), Actor("left", "right")
 
     return boxed(Twins)
 
 
-@breaks("check_seats", 'the place "umpire" of seat "up" is not declared')
-def an_undeclared_place(_: Path) -> GameBox:
+@breaks("check_seats", 'the seat "umpire" of actor "up" is not declared')
+def an_undeclared_place(_: Path) -> GameSpec:
     class Umpired(Guessing):
         @property
-        def seats(self) -> tuple[Seat, ...]:
-            return *super().seats, Seat("up", "umpire")
+        def actors(self) -> tuple[Actor, ...]:
+            return *super().actors, Actor("up", "umpire")
 
     return boxed(Umpired)
 
 
-@breaks("check_seats", 'the place "right" has no seat')
-def a_place_without_a_seat(_: Path) -> GameBox:
+@breaks("check_seats", 'the seat "right" has no actor')
+def a_place_without_a_seat(_: Path) -> GameSpec:
     class Alone(Guessing):
         @property
-        def seats(self) -> tuple[Seat, ...]:
-            return (Seat("left", "left"),)
+        def actors(self) -> tuple[Actor, ...]:
+            return (Actor("left", "left"),)
 
     return boxed(Alone)
 
 
-@breaks("check_seats", 'the role "umpire" of place "up" is not declared')
-def an_undeclared_role(_: Path) -> GameBox:
+@breaks("check_seats", 'the role "umpire" of seat "up" is not declared')
+def an_undeclared_role(_: Path) -> GameSpec:
     class Umpired(Guessing):
         @property
-        def places(self) -> dict[str, str]:
-            return {**super().places, "up": "umpire"}
+        def seats(self) -> dict[str, str]:
+            return {**super().seats, "up": "umpire"}
 
     return boxed(Umpired)
 
 
-@breaks("check_seats", 'the role "right" has no place')
-def a_role_without_a_place(_: Path) -> GameBox:
+@breaks("check_seats", 'the role "right" has no seat')
+def a_role_without_a_place(_: Path) -> GameSpec:
     class Onesided(Guessing):
         @property
-        def places(self) -> dict[str, str]:
+        def seats(self) -> dict[str, str]:
             return numbered("left", 2)
 
     return boxed(Onesided)
 
 
-@breaks("check_seats", 'play() of Odd: it asks "middle" (GuessNow), which is no seat')
-def a_stranger_is_asked(_: Path) -> GameBox:
+@breaks("check_seats", 'play() of Odd: it asks "middle" (GuessNow), which is not an actor')
+def a_stranger_is_asked(_: Path) -> GameSpec:
     class Odd(Short):
-        def rest(self, deal: Cards) -> Iterator[Any]:
+        def rest(self, instance: Cards) -> Iterator[Any]:
             yield Ask("middle", Guess, GuessNow(1))
 
     return boxed(Odd)
@@ -93,28 +93,28 @@ def a_stranger_is_asked(_: Path) -> GameBox:
 
 @breaks(
     "check_seats",
-    'play() of Odd: it tells "middle" (GuessNow), which is no seat',
+    'play() of Odd: it tells "middle" (GuessNow), which is not an actor',
 )
-def a_stranger_is_told(_: Path) -> GameBox:
+def a_stranger_is_told(_: Path) -> GameSpec:
     class Odd(Short):
-        def rest(self, deal: Cards) -> Iterator[Any]:
+        def rest(self, instance: Cards) -> Iterator[Any]:
             yield Tell("middle", GuessNow(1))
 
     return boxed(Odd)
 
 
-@breaks("check_seats", "a match does not end within 10,000 questions; let the rules end it")
-def rules_without_an_end(_: Path) -> GameBox:
+@breaks("check_seats", "a match does not end within 10,000 requests; let the rules end it")
+def rules_without_an_end(_: Path) -> GameSpec:
     class Endless(Short):
-        def rest(self, deal: Cards) -> Iterator[Any]:
+        def rest(self, instance: Cards) -> Iterator[Any]:
             while True:
                 yield Ask("left", Guess, GuessNow(1))
 
     return boxed(Endless)
 
 
-@breaks("check_seats", 'payoffs() gives "left" nan, which is no finite number')
-def a_payoff_that_is_no_number(_: Path) -> GameBox:
+@breaks("check_seats", 'payoffs() returns nan for "left", which is not a finite number')
+def a_payoff_that_is_no_number(_: Path) -> GameSpec:
     class Dividing(Guessing):
         def payoffs(self, outcome: Score) -> dict[str, float]:
             return {"left": math.nan, "right": 0.0}
@@ -128,13 +128,13 @@ class Mean(Outcome):
     mean: float
 
 
-@breaks("check_seats", 'the outcome has inf as "mean"; JSON, in which matches are kept,')
-def an_outcome_that_json_cannot_hold(_: Path) -> GameBox:
+@breaks("check_seats", 'the outcome has inf as "mean"; matches are stored as JSON,')
+def an_outcome_that_json_cannot_hold(_: Path) -> GameSpec:
     class Averaging(Short):
         outcome_type: ClassVar[type[Outcome]] = Mean
 
-        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
-            yield from super().play(deal, chance)
+        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
+            yield from super().play(instance, chance)
             return Mean(mean=math.inf)
 
         def payoffs(self, outcome: Any) -> dict[str, float]:
@@ -143,15 +143,15 @@ def an_outcome_that_json_cannot_hold(_: Path) -> GameBox:
     return boxed(Averaging)
 
 
-@breaks("check_seats", '"left" is asked before it is told anything')
-def a_seat_without_a_briefing(_: Path) -> GameBox:
+@breaks("check_seats", '"left" gets a request before its first event')
+def a_seat_without_a_briefing(_: Path) -> GameSpec:
     class Brusque(Guessing):
-        def play(self, deal: Cards, chance: Chance) -> Play[Score]:
+        def play(self, instance: Cards, chance: Chance) -> Play[Score]:
             yield Ask("left", toys.SpokenGuess, GuessNow(1))
-            return (yield from super().play(deal, chance))
+            return (yield from super().play(instance, chance))
 
     @strategy("left", "right")
-    def random(asked: Asked) -> Action:
+    def random(asked: DecisionRequest) -> Action:
         """Answer in the way that is asked for."""
         return asked.ask.action.model_validate({"number": 16, "message": ""})
 
@@ -159,56 +159,58 @@ def a_seat_without_a_briefing(_: Path) -> GameBox:
 
 
 @breaks("check_seats", 'has no strategy "random" for all its roles')
-def no_random_play(_: Path) -> GameBox:
+def no_random_play(_: Path) -> GameSpec:
     return boxed(Guessing, strategies={"own_card": toys.own_card})
 
 
-@breaks("check_seats", 'the answer of "left", by random, to GuessNow(round=1) is refused: a')
-def random_play_that_is_illegal(_: Path) -> GameBox:
+@breaks(
+    "check_seats", 'the answer of "left", by random, to GuessNow(round=1) is refused: expected a'
+)
+def random_play_that_is_illegal(_: Path) -> GameSpec:
     @strategy("left", "right")
-    def random(asked: Asked) -> Action:
+    def random(asked: DecisionRequest) -> Action:
         """Answer with another action."""
         return Guess(number=9)
 
     return boxed(Guessing, random)
 
 
-@breaks("check_words", 'Reveal has no words in style "plain"')
-def a_missing_block(folder: Path) -> GameBox:
-    box = boxed(Guessing, **reworded(folder))
+@breaks("check_words", 'Reveal has no text in style "plain"')
+def a_missing_block(folder: Path) -> GameSpec:
+    game_spec = boxed(Guessing, **reworded(folder))
     full = folder / "guessing.jinja"
     full.write_text(full.read_text().replace("block reveal", "block revel"))
-    return box
+    return game_spec
 
 
 @breaks("check_words", "in block reveal: 'number' is undefined")
-def words_of_nothing(folder: Path) -> GameBox:
+def words_of_nothing(folder: Path) -> GameSpec:
     return boxed(Guessing, **reworded(folder, reveal="{{ number }}"))
 
 
-@breaks("check_words", 'style "plain" has nothing to say of Reveal')
-def no_words(folder: Path) -> GameBox:
+@breaks("check_words", 'style "plain" renders Reveal')
+def no_words(folder: Path) -> GameSpec:
     return boxed(Guessing, **reworded(folder, reveal=""))
 
 
-@breaks("check_words", '"left" meets Reveal, which is not declared')
-def an_undeclared_event(_: Path) -> GameBox:
+@breaks("check_words", '"left" observes or takes Reveal, which is not declared')
+def an_undeclared_event(_: Path) -> GameSpec:
     class Forgetful(Guessing):
         events: ClassVar[tuple[type[Event], ...]] = (YourCard, GuessNow, Guesses)
 
     return boxed(Forgetful)
 
 
-@breaks("check_words", "meets SpokenGuess, which is not declared")
-def an_undeclared_action(_: Path) -> GameBox:
+@breaks("check_words", "observes or takes SpokenGuess, which is not declared")
+def an_undeclared_action(_: Path) -> GameSpec:
     class Forgetful(Guessing):
         actions: ClassVar[tuple[type[Action], ...]] = (Guess,)
 
     return boxed(Forgetful)
 
 
-@breaks("check_words", "two events or actions have the block guess_now")
-def one_block_for_two(_: Path) -> GameBox:
+@breaks("check_words", "two events or actions share the block guess_now")
+def one_block_for_two(_: Path) -> GameSpec:
     other = type("GuessNow", (Event,), {})
 
     class Doubled(Guessing):
@@ -217,32 +219,32 @@ def one_block_for_two(_: Path) -> GameBox:
     return boxed(Doubled)
 
 
-@breaks("check_words", "as values that nobody can change allow, fails: TypeError: unhash")
-def an_event_of_lists(_: Path) -> GameBox:
+@breaks("check_words", "which must be immutable, failed: TypeError: unhash")
+def an_event_of_lists(_: Path) -> GameSpec:
     class Listing(Short):
-        def rest(self, deal: Cards) -> Iterator[Any]:
+        def rest(self, instance: Cards) -> Iterator[Any]:
             said: Any = [("left", 1, "")]
             yield Tell("left", Guesses(1, said))
 
     return boxed(Listing)
 
 
-@breaks("check_words", "hashing Note(), as values that nobody can change allow")
-def an_event_that_can_change(folder: Path) -> GameBox:
+@breaks("check_words", "hashing Note(), which must be immutable")
+def an_event_that_can_change(folder: Path) -> GameSpec:
     class Note(Event, frozen=False):  # type: ignore[misc]  # what is being refused
         pass
 
     class Loose(Short):
         events: ClassVar[tuple[type[Event], ...]] = (*Guessing.events, Note)
 
-        def rest(self, deal: Cards) -> Iterator[Any]:
+        def rest(self, instance: Cards) -> Iterator[Any]:
             yield Tell("left", Note())
 
     return boxed(Loose, **reworded(folder, note="Note."))
 
 
-@breaks("check_payoffs", '"left" gets 100, which is not between 0 and 2')
-def unbounded_payoffs(_: Path) -> GameBox:
+@breaks("check_payoffs", 'the payoff of "left" is 100, which is not between 0 and 2')
+def unbounded_payoffs(_: Path) -> GameSpec:
     class Generous(Guessing):
         def payoffs(self, outcome: Score) -> dict[str, float]:
             return {"left": 100.0, "right": 0.0}
@@ -250,8 +252,8 @@ def unbounded_payoffs(_: Path) -> GameBox:
     return boxed(Generous)
 
 
-@breaks("check_payoffs", 'payoff_bounds() has none for the role "right"')
-def missing_bounds(_: Path) -> GameBox:
+@breaks("check_payoffs", 'payoff_bounds() has no bounds for the role "right"')
+def missing_bounds(_: Path) -> GameSpec:
     class Silent(Guessing):
         def payoff_bounds(self) -> dict[str, tuple[float, float]]:
             return {"left": (0.0, 2.0)}
@@ -259,8 +261,8 @@ def missing_bounds(_: Path) -> GameBox:
     return boxed(Silent)
 
 
-@breaks("check_payoffs", "payoff_bounds() gives (0.0, 2.0); return the least and the most by role")
-def bounds_of_no_role(_: Path) -> GameBox:
+@breaks("check_payoffs", "payoff_bounds() returns (0.0, 2.0); return the minimum and maximum by")
+def bounds_of_no_role(_: Path) -> GameSpec:
     class Scalar(Guessing):
         def payoff_bounds(self) -> Any:
             return 0.0, 2.0
@@ -268,8 +270,8 @@ def bounds_of_no_role(_: Path) -> GameBox:
     return boxed(Scalar)
 
 
-@breaks("check_payoffs", "(0, 1, 2)}; return the least and the most by role, as in {")
-def three_bounds(_: Path) -> GameBox:
+@breaks("check_payoffs", "(0, 1, 2)}; return the minimum and maximum by role, as in {")
+def three_bounds(_: Path) -> GameSpec:
     class Threefold(Guessing):
         def payoff_bounds(self) -> Any:
             return dict.fromkeys(self.roles, (0, 1, 2))
@@ -277,8 +279,8 @@ def three_bounds(_: Path) -> GameBox:
     return boxed(Threefold)
 
 
-@breaks("check_payoffs", 'total_bounds() has none for the role "left"')
-def missing_total_bounds(_: Path) -> GameBox:
+@breaks("check_payoffs", 'total_bounds() has no bounds for the role "left"')
+def missing_total_bounds(_: Path) -> GameSpec:
     class Silent(Guessing):
         def total_bounds(self) -> dict[str, tuple[float, float]]:
             return {"right": (0.0, 2.0)}
@@ -286,8 +288,8 @@ def missing_total_bounds(_: Path) -> GameBox:
     return boxed(Silent)
 
 
-@breaks("check_payoffs", "0.0 to inf, are none")
-def infinite_bounds(_: Path) -> GameBox:
+@breaks("check_payoffs", "0.0 to inf, are invalid")
+def infinite_bounds(_: Path) -> GameSpec:
     class Boundless(Guessing):
         def payoff_bounds(self) -> dict[str, tuple[float, float]]:
             return dict.fromkeys(self.roles, (0.0, math.inf))
@@ -295,8 +297,8 @@ def infinite_bounds(_: Path) -> GameBox:
     return boxed(Boundless)
 
 
-@breaks("check_seats", 'payoffs() gives None; return what each seat gets, as in {"SEAT": 0.0}')
-def no_payoffs(_: Path) -> GameBox:
+@breaks("check_seats", 'payoffs() returns None; return a payoff by actor, as in {"ACTOR": 0.0}')
+def no_payoffs(_: Path) -> GameSpec:
     class Forgetful(Guessing):
         def payoffs(self, outcome: Score) -> Any:
             """Nothing is returned."""
@@ -304,8 +306,8 @@ def no_payoffs(_: Path) -> GameBox:
     return boxed(Forgetful)
 
 
-@breaks("check_payoffs", "payoffs() pays left, and the seats are left, right")
-def an_unpaid_seat(_: Path) -> GameBox:
+@breaks("check_payoffs", "payoffs() pays left, but the actors are left, right")
+def an_unpaid_seat(_: Path) -> GameSpec:
     class Stingy(Guessing):
         def payoffs(self, outcome: Score) -> dict[str, float]:
             return {"left": 0.0}
@@ -313,11 +315,11 @@ def an_unpaid_seat(_: Path) -> GameBox:
     return boxed(Stingy)
 
 
-@breaks("check_seats", "and outcome_type is Score; return one of these")
-def another_outcome(_: Path) -> GameBox:
+@breaks("check_seats", "but outcome_type is Score; return an object")
+def another_outcome(_: Path) -> GameSpec:
     class Confused(Short):
-        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
-            yield from super().play(deal, chance)
+        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
+            yield from super().play(instance, chance)
             return Outcome()
 
         def payoffs(self, outcome: Any) -> dict[str, float]:
@@ -326,49 +328,49 @@ def another_outcome(_: Path) -> GameBox:
     return boxed(Confused)
 
 
-def measured(*measures: Measure) -> GameBox:
-    """The toy with other measures."""
-    return boxed(Guessing, measures={measure.name: measure for measure in measures})
+def measured(*metrics: Metric) -> GameSpec:
+    """The toy with other metrics."""
+    return boxed(Guessing, metrics={metric.name: metric for metric in metrics})
 
 
-@breaks("check_measures", 'measure "odd" of Score')
-def a_measure_that_is_no_number(_: Path) -> GameBox:
+@breaks("check_metrics", 'metric "odd" of Score')
+def a_measure_that_is_no_number(_: Path) -> GameSpec:
     def odd(result: Result) -> float:
         """Nothing."""
         return math.nan
 
-    return measured(Measure("odd", odd))
+    return measured(Metric("odd", odd))
 
 
-@breaks("check_measures", 'measure "worded" fails: TypeError: must be real number, not str')
-def a_measure_in_words(_: Path) -> GameBox:
+@breaks("check_metrics", 'metric "worded" failed: TypeError: must be real number, not str')
+def a_measure_in_words(_: Path) -> GameSpec:
     def worded(result: Result) -> Any:
         """Yes."""
         return "yes"
 
-    return measured(Measure("worded", worded))
+    return measured(Metric("worded", worded))
 
 
-@breaks("check_measures", "is 1.5, which is not between 0 and 1")
-def a_measure_out_of_its_bounds(_: Path) -> GameBox:
+@breaks("check_metrics", "is 1.5, which is not between 0 and 1")
+def a_measure_out_of_its_bounds(_: Path) -> GameSpec:
     def bold(result: Result) -> float:
         """More than a share can be."""
         return 1.5
 
-    return measured(Measure("bold", bold, bounds=SHARE))
+    return measured(Metric("bold", bold, bounds=SHARE))
 
 
-@breaks("check_measures", 'measure "mute" does not say what it is')
-def a_measure_without_words(_: Path) -> GameBox:
-    return measured(Measure("mute", lambda result: 1.0))
+@breaks("check_metrics", 'metric "mute" has no docstring')
+def a_measure_without_words(_: Path) -> GameSpec:
+    return measured(Metric("mute", lambda result: 1.0))
 
 
-@breaks("check_measures", 'measure "hits" fails: ZeroDivisionError')
-def a_published_measure_that_fails(_: Path) -> GameBox:
-    return measured(Measure("hits", toys.hits, published=lambda result: 1 / 0))
+@breaks("check_metrics", 'metric "hits" failed: ZeroDivisionError')
+def a_published_measure_that_fails(_: Path) -> GameSpec:
+    return measured(Metric("hits", toys.hits, published=lambda result: 1 / 0))
 
 
-def serial(*points: tuple[int, str | None, float | None], **changes: Any) -> GameBox:
+def serial(*points: tuple[int, str | None, float | None], **changes: Any) -> GameSpec:
     """The toy with a series of these points."""
 
     def steps(result: Result) -> list[Point]:
@@ -379,42 +381,42 @@ def serial(*points: tuple[int, str | None, float | None], **changes: Any) -> Gam
 
 
 @breaks("check_series", 'series "steps" is nan in round 1')
-def a_series_that_is_no_number(_: Path) -> GameBox:
+def a_series_that_is_no_number(_: Path) -> GameSpec:
     return serial((1, "left", math.nan))
 
 
 @breaks("check_series", 'series "steps" in round 2 is 1.5, which is not between 0 and 1')
-def a_series_out_of_its_bounds(_: Path) -> GameBox:
+def a_series_out_of_its_bounds(_: Path) -> GameSpec:
     return serial((1, None, 0.5), (2, None, 1.5), bounds=SHARE)
 
 
 @breaks("check_series", 'series "steps" has a round 0 in a match of')
-def a_series_that_counts_from_nought(_: Path) -> GameBox:
+def a_series_that_counts_from_nought(_: Path) -> GameSpec:
     return serial((0, "left", 1.0))
 
 
 @breaks("check_series", 'series "steps" has a round 999 in a match of')
-def a_series_that_outlasts_its_match(_: Path) -> GameBox:
+def a_series_that_outlasts_its_match(_: Path) -> GameSpec:
     return serial((1, "left", 1.0), (999, "left", None))
 
 
-@breaks("check_series", 'series "steps" has a place "middle", which is not declared')
-def a_series_of_a_stranger(_: Path) -> GameBox:
+@breaks("check_series", 'series "steps" has a seat "middle", which is not declared')
+def a_series_of_a_stranger(_: Path) -> GameSpec:
     return serial((1, "middle", 1.0))
 
 
 @breaks("check_series", 'series "steps" has 2 numbers for left in round 1')
-def a_series_with_two_numbers_for_one(_: Path) -> GameBox:
+def a_series_with_two_numbers_for_one(_: Path) -> GameSpec:
     return serial((1, "left", 1.0), (1, "right", 1.0), (1, "left", 2.0))
 
 
-@breaks("check_series", 'series "mute" does not say what it is')
-def a_series_without_words(_: Path) -> GameBox:
+@breaks("check_series", 'series "mute" has no docstring')
+def a_series_without_words(_: Path) -> GameSpec:
     return boxed(Guessing, series={"mute": Series("mute", lambda result: [])})
 
 
-@breaks("check_series", 'series "steps" fails: ZeroDivisionError')
-def a_series_that_fails_late(_: Path) -> GameBox:
+@breaks("check_series", 'series "steps" failed: ZeroDivisionError')
+def a_series_that_fails_late(_: Path) -> GameSpec:
     def steps(result: Result) -> Iterator[Point]:
         """What is said to happen."""
         yield Point(1, "left", 1.0)
@@ -429,20 +431,20 @@ class Noted(Score):
     note: int = Field(default=0, exclude=True)
 
 
-@breaks("check_json", "comes back from JSON as Noted(left=0, right=0, note=0)")
-def an_outcome_that_json_changes(_: Path) -> GameBox:
+@breaks("check_json", "is read back from JSON as Noted(left=0, right=0, note=0)")
+def an_outcome_that_json_changes(_: Path) -> GameSpec:
     class Noting(Short):
         outcome_type: ClassVar[type[Outcome]] = Noted
 
-        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
-            yield from super().play(deal, chance)
+        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
+            yield from super().play(instance, chance)
             return Noted(left=0, right=0, note=1)
 
     return boxed(Noting)
 
 
-@breaks("check_talk", 'words of another player stand outside of "quoted" in what')
-def words_that_random_play_leaves_out(folder: Path) -> GameBox:
+@breaks("check_talk", 'a message of another player appears outside "quoted" in what')
+def words_that_random_play_leaves_out(folder: Path) -> GameSpec:
     class Remark(Action):
         """Words, or none."""
 
@@ -451,12 +453,12 @@ def words_that_random_play_leaves_out(folder: Path) -> GameBox:
     class Remarking(Short):
         actions: ClassVar[tuple[type[Action], ...]] = (Remark,)
 
-        def rest(self, deal: Cards) -> Generator[Any, Any, None]:
+        def rest(self, instance: Cards) -> Generator[Any, Any, None]:
             remark: Remark = yield Ask("left", Remark, GuessNow(1))
             yield Tell("right", Guesses(1, (("left", 1, remark.words or ""),)))
 
     @strategy("left", "right")
-    def random(asked: Asked) -> Action:
+    def random(asked: DecisionRequest) -> Action:
         """Say nothing."""
         return Remark()
 
@@ -465,7 +467,7 @@ def words_that_random_play_leaves_out(folder: Path) -> GameBox:
     return boxed(Remarking, strategies={"random": random}, **words)
 
 
-@breaks("check_talk", 'words of another player stand outside of "quoted" in what')
-def words_of_players_not_quoted(folder: Path) -> GameBox:
+@breaks("check_talk", 'a message of another player appears outside "quoted" in what')
+def words_of_players_not_quoted(folder: Path) -> GameSpec:
     said = "{% for seat, number, message in guesses %}{{ names[seat] }}: {{ message }}{% endfor %}"
     return boxed(Guessing, **reworded(folder, guesses=said))

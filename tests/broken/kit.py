@@ -8,11 +8,11 @@ from typing import Any, ClassVar, NamedTuple
 from cheaptalk.rules import (
     Action,
     Ask,
-    Asked,
     Chance,
+    DecisionRequest,
     Event,
     Game,
-    GameBox,
+    GameSpec,
     Play,
     Strategy,
     StyleFile,
@@ -20,13 +20,13 @@ from cheaptalk.rules import (
     strategy,
 )
 from tests import toys
-from tests.toys import BOX, Cards, Guess, Guessing, GuessNow, Score, YourCard
+from tests.toys import SPEC, Cards, Guess, Guessing, GuessNow, Score, YourCard
 
 
 class Broken(NamedTuple):
     """A game that must fail one check; ``make`` may write templates into a folder it is given."""
 
-    make: Callable[[Path], GameBox]
+    make: Callable[[Path], GameSpec]
     law: str
     saying: str
 
@@ -35,15 +35,15 @@ class Broken(NamedTuple):
         return self.make.__name__
 
 
-def breaks(law: str, saying: str) -> Callable[[Callable[[Path], GameBox]], Broken]:
+def breaks(law: str, saying: str) -> Callable[[Callable[[Path], GameSpec]], Broken]:
     """Say of a function's game which check must find it broken, and what this must say."""
     return lambda make: Broken(make, law, saying)
 
 
-def boxed(rules: type[Game], *more: Strategy, **changes: Any) -> GameBox:
+def boxed(rules: type[Game], *more: Strategy, **changes: Any) -> GameSpec:
     """The toy's box with other rules, further strategies and whatever else changes."""
-    strategies = {**BOX.strategies, **{strategy.name: strategy for strategy in more}}
-    return dataclasses.replace(BOX, rules=rules, **{"strategies": strategies, **changes})
+    strategies = {**SPEC.strategies, **{strategy.name: strategy for strategy in more}}
+    return dataclasses.replace(SPEC, rules=rules, **{"strategies": strategies, **changes})
 
 
 def reworded(folder: Path, **blocks: str) -> dict[str, Any]:
@@ -59,13 +59,13 @@ class Short(Guessing):
 
     events: ClassVar[tuple[type[Event], ...]] = Guessing.events
 
-    def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+    def play(self, instance: Cards, chance: Chance) -> Play[Any]:
         for seat in self.roles:
-            yield Tell(seat, YourCard(getattr(deal, seat), None))
-        yield from self.rest(deal)
+            yield Tell(seat, YourCard(getattr(instance, seat), None))
+        yield from self.rest(instance)
         return Score(left=0, right=0)
 
-    def rest(self, deal: Cards) -> Iterator[Any]:
+    def rest(self, instance: Cards) -> Iterator[Any]:
         """What follows the cards."""
         yield Ask("left", Guess, GuessNow(1))
 
@@ -73,24 +73,24 @@ class Short(Guessing):
 class Paying(Guessing):
     """The toy with one question to the left seat, which is paid its guess."""
 
-    def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+    def play(self, instance: Cards, chance: Chance) -> Play[Any]:
         for seat in self.roles:
-            yield Tell(seat, YourCard(getattr(deal, seat), None))
+            yield Tell(seat, YourCard(getattr(instance, seat), None))
         guess: Guess = yield Ask("left", Guess, GuessNow(1))
         return Score(left=guess.number, right=0)
 
 
-def answering(action: type[Action], answer: Action, folder: Path) -> GameBox:
+def answering(action: type[Action], answer: Action, folder: Path) -> GameSpec:
     """The toy, asking the left seat for one action of this type, which it gives."""
 
     class Asking(Short):
         actions: ClassVar[tuple[type[Action], ...]] = (action,)
 
-        def rest(self, deal: Cards) -> Iterator[Any]:
+        def rest(self, instance: Cards) -> Iterator[Any]:
             yield Ask("left", action, GuessNow(1))
 
     @strategy("left", "right")
-    def random(asked: Asked) -> Action:
+    def random(asked: DecisionRequest) -> Action:
         """Answer."""
         return answer
 

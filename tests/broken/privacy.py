@@ -5,13 +5,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from cheaptalk.rules import Action, Ask, Asked, Chance, Event, GameBox, Secret, Tell, strategy
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    Chance,
+    DecisionRequest,
+    Event,
+    GameSpec,
+    Secret,
+    Tell,
+    strategy,
+)
 from tests.broken.kit import Short, boxed, breaks, reworded
 from tests.toys import Cards, Guess, Guessing, GuessNow, Reveal
 
 
 @breaks("check_simultaneous", "sees answers given at the same time in ")
-def simultaneous_answers_shown(folder: Path) -> GameBox:
+def simultaneous_answers_shown(folder: Path) -> GameSpec:
     class Said(dict[str, int]):
         def __hash__(self) -> int:  # type: ignore[override]  # what the kit looks for is worse
             return 0
@@ -22,7 +32,7 @@ def simultaneous_answers_shown(folder: Path) -> GameBox:
     class Peeking(Short):
         events: ClassVar[tuple[type[Event], ...]] = (*Guessing.events, Live)
 
-        def rest(self, deal: Cards) -> Iterator[Any]:
+        def rest(self, instance: Cards) -> Iterator[Any]:
             said = Said()
 
             def note(guess: Guess) -> None:
@@ -33,10 +43,10 @@ def simultaneous_answers_shown(folder: Path) -> GameBox:
     return boxed(Peeking, **reworded(folder, live="Guess."))
 
 
-@breaks("check_simultaneous", "after others asked at once fails: IllegalAction: taken")
-def first_come_first_served(_: Path) -> GameBox:
+@breaks("check_simultaneous", "after others asked at once failed: IllegalAction: taken")
+def first_come_first_served(_: Path) -> GameSpec:
     class Grabbing(Short):
-        def rest(self, deal: Cards) -> Iterator[Any]:
+        def rest(self, instance: Cards) -> Iterator[Any]:
             taken: list[int] = []
 
             def free(guess: Guess) -> str | None:
@@ -46,21 +56,21 @@ def first_come_first_served(_: Path) -> GameBox:
             yield tuple(Ask(seat, Guess, GuessNow(1), free) for seat in self.roles)
 
     @strategy("left", "right")
-    def random(asked: Asked) -> Action:
+    def random(asked: DecisionRequest) -> Action:
         """Guess one's own number."""
-        return Guess(number=1 if asked.seat == "left" else 2)
+        return Guess(number=1 if asked.actor == "left" else 2)
 
     return boxed(Grabbing, random)
 
 
 @breaks("check_secrets", '"right" hears Reveal(target=')
-def a_secret_told(_: Path) -> GameBox:
+def a_secret_told(_: Path) -> GameSpec:
     class Leaky(Short):
-        def rest(self, deal: Cards) -> Iterator[Any]:
-            yield Tell("right", Reveal(deal.left))
+        def rest(self, instance: Cards) -> Iterator[Any]:
+            yield Tell("right", Reveal(instance.left))
 
-        def secrets(self, deal: Cards) -> Iterator[Secret]:
-            for secret in super().secrets(deal):
+        def secrets(self, instance: Cards) -> Iterator[Secret]:
+            for secret in super().secrets(instance):
                 yield replace(secret, revealed=lambda event: False)
 
     return boxed(Leaky)
@@ -70,26 +80,28 @@ def a_secret_told(_: Path) -> GameBox:
     "check_secrets",
     '"right" reads when it is asked GuessNow(round=1) changes with what left k',
 )
-def a_secret_in_words_alone(folder: Path) -> GameBox:
+def a_secret_in_words_alone(folder: Path) -> GameSpec:
     class Renamed(Guessing):
-        def secrets(self, deal: Cards) -> Iterator[Secret]:
+        def secrets(self, instance: Cards) -> Iterator[Secret]:
             game = self.model_copy(update={"names": {"left": "The ace"}})
-            yield Secret(frozenset({"left"}), game, deal)
+            yield Secret(frozenset({"left"}), game, instance)
 
     return boxed(Renamed, **reworded(folder, guess_now="Guess before {{ names.left }} does."))
 
 
 @breaks("check_secrets", "hears Refused(reason='too low')")
-def a_secret_in_a_refusal(_: Path) -> GameBox:
+def a_secret_in_a_refusal(_: Path) -> GameSpec:
     class Grudging(Short):
-        def rest(self, deal: Cards) -> Iterator[Any]:
-            yield Ask("right", Guess, GuessNow(1), lambda _: "too low" if deal.left == 3 else None)
+        def rest(self, instance: Cards) -> Iterator[Any]:
+            yield Ask(
+                "right", Guess, GuessNow(1), lambda _: "too low" if instance.left == 3 else None
+            )
 
-        def deal(self, chance: Chance) -> Cards:
+        def draw_instance(self, chance: Chance) -> Cards:
             return Cards(left=2, right=0)
 
     @strategy("left", "right")
-    def random(asked: Asked) -> Action:
+    def random(asked: DecisionRequest) -> Action:
         """Guess low."""
         return Guess(number=0)
 
@@ -97,49 +109,49 @@ def a_secret_in_a_refusal(_: Path) -> GameBox:
 
 
 @breaks("check_secrets", "but hears no more when what left knows changes: left from 1 to 2")
-def a_secret_in_the_length(_: Path) -> GameBox:
+def a_secret_in_the_length(_: Path) -> GameSpec:
     class Hasty(Short):
-        def rest(self, deal: Cards) -> Iterator[Any]:
-            if deal.left == 1:
+        def rest(self, instance: Cards) -> Iterator[Any]:
+            if instance.left == 1:
                 yield Tell("right", GuessNow(1))
 
-        def deal(self, chance: Chance) -> Cards:
+        def draw_instance(self, chance: Chance) -> Cards:
             return Cards(left=1, right=0)
 
     return boxed(Hasty)
 
 
-@breaks("check_secrets", "a secret of left is the match itself: change its deal or its game")
-def a_secret_that_changes_nothing(_: Path) -> GameBox:
+@breaks("check_secrets", "a secret of left is the match itself: change its instance or its game")
+def a_secret_that_changes_nothing(_: Path) -> GameSpec:
     class Vain(Guessing):
-        def secrets(self, deal: Cards) -> Iterator[Secret]:
-            yield Secret(frozenset({"left"}), self, deal)
+        def secrets(self, instance: Cards) -> Iterator[Secret]:
+            yield Secret(frozenset({"left"}), self, instance)
 
     return boxed(Vain)
 
 
 @breaks("check_secrets", "secrets() gives None; yield a ct.Secret for each, or leave it out")
-def no_secrets_at_all(_: Path) -> GameBox:
+def no_secrets_at_all(_: Path) -> GameSpec:
     class Empty(Guessing):
-        def secrets(self, deal: Cards) -> Any:
+        def secrets(self, instance: Cards) -> Any:
             """Nothing is yielded."""
 
     return boxed(Empty)
 
 
 @breaks("check_secrets", "a secret is of umpire, which is no seat; the seats are left, right")
-def a_secret_of_nobody_there(_: Path) -> GameBox:
+def a_secret_of_nobody_there(_: Path) -> GameSpec:
     class Strange(Guessing):
-        def secrets(self, deal: Cards) -> Iterator[Secret]:
+        def secrets(self, instance: Cards) -> Iterator[Secret]:
             yield Secret(frozenset({"umpire"}), self, Cards(left=2, right=2))
 
     return boxed(Strange)
 
 
 @breaks("check_secrets", "a secret of left changes nothing that they are told: lenient from False")
-def a_secret_that_its_owner_is_not_told(_: Path) -> GameBox:
+def a_secret_that_its_owner_is_not_told(_: Path) -> GameSpec:
     class Vain(Guessing):
-        def secrets(self, deal: Cards) -> Iterator[Secret]:
-            yield Secret(frozenset({"left"}), self.model_copy(update={"lenient": True}), deal)
+        def secrets(self, instance: Cards) -> Iterator[Secret]:
+            yield Secret(frozenset({"left"}), self.model_copy(update={"lenient": True}), instance)
 
     return boxed(Vain)

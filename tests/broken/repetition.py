@@ -7,40 +7,40 @@ from typing import Any
 
 from pydantic import Field
 
-from cheaptalk.rules import Action, Chance, GameBox, Play, Tell
+from cheaptalk.rules import Action, Chance, GameSpec, Play, Tell
 from tests.broken.kit import Short, answering, boxed, breaks
 from tests.toys import Cards, Guessing, Reveal, Score
 
 
-@breaks("check_same_seed", "one seed deals Cards(left=")
-def deals_of_its_own(_: Path) -> GameBox:
+@breaks("check_same_seed", "one seed draws the instance Cards(left=")
+def instances_of_its_own(_: Path) -> GameSpec:
     numbers = count()
 
     class Lucky(Guessing):
-        def deal(self, chance: Chance) -> Cards:
+        def draw_instance(self, chance: Chance) -> Cards:
             return Cards(left=next(numbers) % 5, right=0)
 
     return boxed(Lucky)
 
 
-@breaks("check_same_seed", 'playing one seed twice, what "left" lives through is')
-def luck_of_its_own(_: Path) -> GameBox:
+@breaks("check_same_seed", 'playing one seed twice, "left" observes')
+def luck_of_its_own(_: Path) -> GameSpec:
     numbers = count()
 
     class Lucky(Short):
-        def rest(self, deal: Cards) -> Iterator[Any]:
+        def rest(self, instance: Cards) -> Iterator[Any]:
             yield Tell("left", Reveal(next(numbers)))
 
     return boxed(Lucky)
 
 
-@breaks("check_same_seed", "playing one seed twice, the end is Score(left=")
-def an_end_of_its_own(_: Path) -> GameBox:
+@breaks("check_same_seed", "playing one seed twice, the outcome is Score(left=")
+def an_end_of_its_own(_: Path) -> GameSpec:
     numbers = count()
 
     class Lucky(Short):
-        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
-            yield from super().play(deal, chance)
+        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
+            yield from super().play(instance, chance)
             return Score(left=next(numbers), right=0)
 
     return boxed(Lucky)
@@ -58,11 +58,11 @@ class Paired(Action):
     pair: Any
 
 
-@breaks("check_replay", "replaying 1 answers fails: recorded answer 0")
-def answers_that_do_not_come_back(folder: Path) -> GameBox:
+@breaks("check_replay", "replaying 1 answers failed: recorded answer 0")
+def answers_that_do_not_come_back(folder: Path) -> GameSpec:
     return answering(Sealed, Sealed(number=1), folder)
 
 
-@breaks("check_replay", 'replaying 1 answers, what "left" lives through is')
-def answers_that_come_back_changed(folder: Path) -> GameBox:
+@breaks("check_replay", 'replaying 1 answers, "left" observes')
+def answers_that_come_back_changed(folder: Path) -> GameSpec:
     return answering(Paired, Paired(pair=(1, 2)), folder)

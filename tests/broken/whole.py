@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
-from cheaptalk.rules import Event, GameBox, Play, Tell
+from cheaptalk.rules import Event, GameSpec, Play, Tell
 from tests.broken.kit import Short, boxed, breaks, reworded
 from tests.toys import Cards, Guessing, Reveal
 
@@ -14,23 +14,23 @@ class Never(Event):
     """What does not happen."""
 
 
-@breaks("check_events", "Never never came in any match")
-def an_event_that_never_happens(folder: Path) -> GameBox:
+@breaks("check_events", "Never did not occur in any match")
+def an_event_that_never_happens(folder: Path) -> GameSpec:
     class Promising(Guessing):
         events: ClassVar[tuple[type[Event], ...]] = (*Guessing.events, Never)
 
     return boxed(Promising, **reworded(folder, never="Never."))
 
 
-@breaks("check_parameters", "rounds: 0 is a legal setting, and playing it fails: play() of Divid")
-def a_parameter_without_a_range(_: Path) -> GameBox:
+@breaks("check_parameters", "rounds: 0 is a legal setting, and playing it failed: play() of Divid")
+def a_parameter_without_a_range(_: Path) -> GameSpec:
     class Dividing(Guessing):
         rounds: int = 2
 
-        def play(self, deal: Cards, chance: Any) -> Play[Any]:
+        def play(self, instance: Cards, chance: Any) -> Play[Any]:
             share = 1 / self.rounds
             assert share
-            return (yield from super().play(deal, chance))
+            return (yield from super().play(instance, chance))
 
     return boxed(Dividing)
 
@@ -38,8 +38,8 @@ def a_parameter_without_a_range(_: Path) -> GameBox:
 class Hashing(Guessing):
     """The toy, where the target is told in the order of a set."""
 
-    def play(self, deal: Cards, chance: Any) -> Play[Any]:
-        outcome = yield from super().play(deal, chance)
+    def play(self, instance: Cards, chance: Any) -> Play[Any]:
+        outcome = yield from super().play(instance, chance)
         for word in {"one", "two", "three", "four", "five"}:
             yield Tell("left", Reveal(len(word)))
         return outcome
@@ -51,18 +51,18 @@ HASHING = boxed(Hashing)
 class Spinning(Short):
     """The toy, where rules never come back once they are answered."""
 
-    def rest(self, deal: Cards) -> Iterator[Any]:
-        yield from super().rest(deal)
+    def rest(self, instance: Cards) -> Iterator[Any]:
+        yield from super().rest(instance)
         while True:
             with suppress(Exception):
-                deal.model_dump()
+                instance.model_dump()
 
 
 class Dividing(Short):
     """The toy, where rules fail in every match."""
 
-    def rest(self, deal: Cards) -> Iterator[Any]:
-        yield from super().rest(deal)
+    def rest(self, instance: Cards) -> Iterator[Any]:
+        yield from super().rest(instance)
         raise ZeroDivisionError
 
 
@@ -70,6 +70,6 @@ DIVIDING = boxed(Dividing)
 SPINNING = boxed(Spinning)
 
 
-@breaks("check_processes", "two processes play one match in two ways: ")
-def the_order_of_a_set(_: Path) -> GameBox:
+@breaks("check_processes", "two processes play the same match differently: ")
+def the_order_of_a_set(_: Path) -> GameSpec:
     return HASHING

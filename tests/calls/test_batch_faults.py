@@ -113,7 +113,7 @@ class Cut:
 
 def forty(server: BatchServer, model: str) -> ct.Study:
     """Forty matches."""
-    return study(server, model, games=GAMES[1:3], deals=20)
+    return study(server, model, games=GAMES[1:3], instances=20)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -223,12 +223,12 @@ def test_half_the_needed_budget_stops_and_goes_on_when_it_is_raised(
     store: Store, tmp_path: Any, unit: str, batching: ct.studies.Batching
 ) -> None:
     with BatchServer() as server, Store.open(tmp_path / "whole", create=True) as whole:
-        ct.run(study(server, games=GAMES[1:3], deals=5), whole, batching=QUICK)
+        ct.run(study(server, games=GAMES[1:3], instances=5), whole, batching=QUICK)
         needed = server.billed.total()
         cap = BUDGETS[unit](whole)
 
         def play(**budget: Any) -> Any:
-            plan = study(server, games=GAMES[1:3], deals=5, **budget)
+            plan = study(server, games=GAMES[1:3], instances=5, **budget)
             return ct.run(plan, store, batching=batching)
 
         while (progress := play(budget=cap)).waiting:

@@ -9,11 +9,11 @@ from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.calls.batches import SENDINGS, Batching
+from cheaptalk.mock_server import formats
 from cheaptalk.models import Reply
 from cheaptalk.players import Kind, PersonCall
 from cheaptalk.records import Status, Store
 from cheaptalk.records.store import schema
-from cheaptalk.stand_in import formats
 from tests.batch_server import BatchServer
 from tests.fakes import at_home, essence
 
@@ -34,19 +34,25 @@ def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def study(server: BatchServer, *models: str, **changes: Any) -> ct.Study:
-    """Each model with itself at Deal or No Deal and at GLEE's games, on two deals."""
+    """Each model with itself at Deal or No Deal and at GLEE's games, on two instances."""
     players = {
         model.partition("/")[0]: {"model": f"{model}@{server.url}", "max_tokens": 500}
         for model in models or MODELS[:1]
     }
-    spec = {"name": "batched", "games": GAMES, "players": players, "pairing": "self", "deals": 2}
+    spec = {
+        "name": "batched",
+        "games": GAMES,
+        "players": players,
+        "pairing": "self",
+        "instances": 2,
+    }
     return ct.studies.parse_study(spec | changes, "batched")
 
 
 def small(server: BatchServer, **changes: Any) -> ct.Study:
     """Four matches of bargaining."""
     models = changes.pop("models", ())
-    return study(server, *models, games=GAMES[1:2], deals=4, **changes)
+    return study(server, *models, games=GAMES[1:2], instances=4, **changes)
 
 
 def records(store: Store) -> dict[str, ct.MatchRecord]:
@@ -195,7 +201,7 @@ def test_a_run_need_not_wait(store: Store) -> None:
         progress = ct.run(plan, store, batching=later)
         assert (progress.waiting, progress.left) == (4, 4)
         assert progress.halted is not None
-        assert "come back later" in progress.halted
+        assert "resume the run later" in progress.halted
         with pytest.raises(ct.StudyError, match="4 of its calls are in a provider's batch"):
             ct.run(plan, store)
         rounds = 0
@@ -221,7 +227,7 @@ def test_a_call_in_a_batch_is_neither_unresolved_nor_lost_to_another_study(store
 def test_a_budget_is_spent_to_its_end_and_the_rest_resumes(store: Store) -> None:
     with BatchServer() as server:
         progress = ct.run(small(server, budget={"calls": 6}), store, batching=QUICK)
-        assert progress.halted == "the budget of 6 calls is used up"
+        assert progress.halted == "the budget of 6 calls is exhausted"
         assert sum(server.sizes) == server.billed.total() == 6
         assert not store.unresolved()
         assert progress.waiting == 0
@@ -324,11 +330,11 @@ def test_what_cannot_be_batched_is_refused_before_anything_is_written(store: Sto
         assert store.studies() == []
         return str(problem.value)
 
-    assert refused({"me": {"person": "terminal"}}).startswith("players.me: nobody can be asked")
+    assert refused({"me": {"person": "terminal"}}).startswith("players.me: people cannot wait")
     streamed = {"model": "openai/gpt-4o", "stream": True}
-    assert refused({"one": streamed}).startswith("players.one: a batch brings whole answers")
+    assert refused({"one": streamed}).startswith("players.one: batches do not support streaming")
     told = refused({"tiny": {"model": "vllm/tiny"}})
-    assert told.startswith("players.tiny: there are no batches for vllm/tiny")
+    assert told.startswith("players.tiny: vllm/tiny does not support batches")
 
 
 def batches(store: Store) -> list[dict[str, Any]]:

@@ -10,7 +10,15 @@ import sqlalchemy as sa
 from aiohttp import web
 
 import cheaptalk as ct
-from cheaptalk.calls.budget import USUAL_ANSWER, MatchSpent, Purse, Sizes, study_purse
+from cheaptalk.calls.budget import (
+    USUAL_ANSWER,
+    BudgetTracker,
+    MatchSpent,
+    Sizes,
+    study_budget_tracker,
+)
+from cheaptalk.mock_server import answer
+from cheaptalk.mock_server.formats import completion
 from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply, Usage
 from cheaptalk.models.prices import Price, Prices
 from cheaptalk.models.usage import characters
@@ -19,12 +27,10 @@ from cheaptalk.records.costs import Cost
 from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.store.schema import calls
-from cheaptalk.stand_in import answer
-from cheaptalk.stand_in.formats import completion
 from cheaptalk.studies import Budget, Cap, Halted, StudyError
 from tests.fakes import Canned, Server, broken, legal, study, with_model
 
-LONG = {"games": [{"game": "bargaining", "fixed": {"horizon": 6}}], "deals": 8}
+LONG = {"games": [{"game": "bargaining", "fixed": {"horizon": 6}}], "instances": 8}
 DEAR = Price(models=("vllm/*",), input=100, output=400, as_of=date(2026, 1, 1))
 """A hundredth of a cent for a token of the question."""
 PRICES = Prices({"test": (DEAR,)})
@@ -62,7 +68,7 @@ def whole(tmp_path: Path) -> Canned:
 def test_a_cap_on_calls_is_met_exactly_and_halts_cleanly(store: Store, cap: int) -> None:
     models = Canned()
     progress = run(store, models, calls=cap)
-    assert progress.halted == f"the budget of {cap} call{'s' if cap > 1 else ''} is used up"
+    assert progress.halted == f"the budget of {cap} call{'s' if cap > 1 else ''} is exhausted"
     assert len(models.calls) == spent(store, 1).calls == cap
     assert progress.left > 0
     assert not store.unresolved()
@@ -144,7 +150,7 @@ def test_a_match_over_its_own_budget_fails_with_the_reason_and_goes_on_when_it_i
     assert progress.halted is None
     assert progress.failed == progress.left > 0
     assert {reason.partition(": ")[2] for reason in progress.problems} == {
-        "the match's budget of 1 call is used up"
+        "the match's budget of 1 call is exhausted"
     }
     assert all(record.outcome is None for record in store.records() if record.status == "failed")
     assert run(store, again, per_match={"calls": 1}).failed == progress.failed
@@ -157,7 +163,7 @@ def test_a_cap_on_the_run_counts_from_its_beginning(store: Store) -> None:
     for _ in range(2):
         models = Canned(counted)
         progress = run(store, models, cap=Cap(calls=5), calls=1_000)
-        assert progress.halted == "the cap on this run of 5 calls is used up"
+        assert progress.halted == "the cap on this run of 5 calls is exhausted"
         assert len(models.calls) == 5
 
 
@@ -172,7 +178,7 @@ def test_a_cap_counts_what_the_study_bought_and_not_what_it_shares(store: Store)
     ct.run(study(**with_model() | LONG), store, models=Canned())
     models = Canned()
     before = spent(store, 1)
-    more = study(**with_model() | LONG | {"deals": 9}, name="more", budget={"calls": 2})
+    more = study(**with_model() | LONG | {"instances": 9}, name="more", budget={"calls": 2})
     assert ct.run(more, store, models=models).halted
     assert len(models.calls) == 2 == spent(store, 2).calls
     assert spent(store, 1) == before
@@ -182,7 +188,9 @@ def test_dollars_need_a_price_before_anything_runs(store: Store) -> None:
     unknown = study(**with_model(), budget={"dollars": 1})
     with pytest.raises(StudyError, match=r"players.tiny: no price is known for vllm/tiny, so a"):
         ct.run(unknown, store, models=Canned(), prices=Prices({}))
-    with pytest.raises(StudyError, match=r"add the price to a file \(cheaptalk prices --init"):
+    with pytest.raises(
+        StudyError, match=r"add the price to a file \(cheaptalk model prices --init"
+    ):
         ct.run(study(**with_model()), store, prices=Prices({}), cap=Cap(dollars=1))
     assert store.studies() == []
 
@@ -192,9 +200,7 @@ def test_a_server_that_counts_no_tokens_cannot_be_capped_by_them(store: Store) -
         return Reply(text=legal(call))
 
     progress = run(store, Canned(silent), tokens=10**6)
-    assert progress.halted == (
-        "vllm/tiny does not say how many tokens a call takes: cap calls instead"
-    )
+    assert progress.halted == ("vllm/tiny does not report token counts: limit calls instead")
     assert spent(store, 1).unpriced > 0
     assert run(store, Canned(silent), calls=10**6).left == 0
 
@@ -211,9 +217,9 @@ def reply(asked: int, answered: int) -> Reply:
 
 def test_without_a_budget_nothing_is_ever_refused() -> None:
     async def scene() -> int:
-        purse = Purse(Budget(), Cost(calls=10**9, dollars=1e9))
-        await purse.open(call(), purse.tab())
-        return purse.study.in_flight
+        budget_tracker = BudgetTracker(Budget(), Cost(calls=10**9, dollars=1e9))
+        await budget_tracker.open(call(), budget_tracker.tab())
+        return budget_tracker.study.in_flight
 
     assert asyncio.run(scene()) == 1
 
@@ -223,11 +229,11 @@ def test_without_a_budget_nothing_is_ever_refused() -> None:
 )
 def test_a_cap_that_was_set_meanwhile_is_not_the_study_s_own(own: Any, short: bool) -> None:
     async def scene() -> bool:
-        purse = Purse(Budget(**own), Cost(calls=3))
-        purse.set(Budget(calls=3))
-        with pytest.raises(Halted, match="the budget of 3 calls is used up"):
-            await purse.open(call(), purse.tab())
-        return purse.short
+        budget_tracker = BudgetTracker(Budget(**own), Cost(calls=3))
+        budget_tracker.set(Budget(calls=3))
+        with pytest.raises(Halted, match="the budget of 3 calls is exhausted"):
+            await budget_tracker.open(call(), budget_tracker.tab())
+        return budget_tracker.short
 
     assert asyncio.run(scene()) is short
 
@@ -249,20 +255,22 @@ async def settle() -> None:
 
 def test_a_call_waits_where_those_in_flight_decide_whether_it_can_be_paid() -> None:
     async def scene() -> list[str]:
-        purse, seen = Purse(Budget(tokens=300), Cost()), []
-        tab = purse.tab()
-        first = await purse.open(call(max_tokens=100), tab)  # a guess: 30 and 100
-        second = await purse.open(call(max_tokens=100), tab)
-        waiting = [asyncio.create_task(purse.open(call(max_tokens=100), tab)) for _ in range(3)]
+        budget_tracker, seen = BudgetTracker(Budget(tokens=300), Cost()), []
+        tab = budget_tracker.tab()
+        first = await budget_tracker.open(call(max_tokens=100), tab)  # a guess: 30 and 100
+        second = await budget_tracker.open(call(max_tokens=100), tab)
+        waiting = [
+            asyncio.create_task(budget_tracker.open(call(max_tokens=100), tab)) for _ in range(3)
+        ]
         await asyncio.sleep(0)
-        seen.append(f"{purse.study.in_flight} of 130 tokens are in flight")
-        purse.close(first, reply(10, 100))
+        seen.append(f"{budget_tracker.study.in_flight} of 130 tokens are in flight")
+        budget_tracker.close(first, reply(10, 100))
         await settle()
-        seen.append(f"{purse.study.in_flight} when a question turns out to take 10")
-        purse.close(second, reply(10, 20))
+        seen.append(f"{budget_tracker.study.in_flight} when a question turns out to take 10")
+        budget_tracker.close(second, reply(10, 20))
         await settle()
-        seen.append(f"{purse.study.in_flight} when an answer was short")
-        purse.close(await waiting[0], reply(10, 100))
+        seen.append(f"{budget_tracker.study.in_flight} when an answer was short")
+        budget_tracker.close(await waiting[0], reply(10, 100))
         results = await asyncio.gather(*waiting, return_exceptions=True)
         seen += [type(one).__name__ for one in results]
         return seen
@@ -271,70 +279,78 @@ def test_a_call_waits_where_those_in_flight_decide_whether_it_can_be_paid() -> N
         "2 of 130 tokens are in flight",
         "1 when a question turns out to take 10",
         "1 when an answer was short",
-        "Held", "Halted", "Halted",
+        "Reservation", "Halted", "Halted",
     ]  # fmt: skip
 
 
 def test_a_call_of_unknown_size_goes_out_alone_where_the_guess_is_too_dear() -> None:
     async def scene() -> int:
-        purse = Purse(Budget(tokens=60), Cost())
-        held = await purse.open(call(), purse.tab())
-        other = asyncio.create_task(purse.open(call(), purse.tab()))
+        budget_tracker = BudgetTracker(Budget(tokens=60), Cost())
+        held = await budget_tracker.open(call(), budget_tracker.tab())
+        other = asyncio.create_task(budget_tracker.open(call(), budget_tracker.tab()))
         await asyncio.sleep(0)
-        assert purse.study.in_flight == 1
-        purse.close(held, reply(10, 10))
-        purse.close(await other, reply(10, 31))
+        assert budget_tracker.study.in_flight == 1
+        budget_tracker.close(held, reply(10, 10))
+        budget_tracker.close(await other, reply(10, 31))
         with pytest.raises(Halted, match=r"60 tokens would be exceeded \(61 used\)"):
-            await purse.open(call(), purse.tab())
-        return purse.spent.tokens
+            await budget_tracker.open(call(), budget_tracker.tab())
+        return budget_tracker.spent.tokens
 
     assert asyncio.run(scene()) == 61
 
 
 def test_first_calls_go_out_together_where_their_guess_can_be_paid() -> None:
     async def scene() -> int:
-        purse = Purse(Budget(tokens=100_000), Cost())
-        await asyncio.gather(*(purse.open(call(), purse.tab()) for _ in range(50)))
-        return purse.study.in_flight
+        budget_tracker = BudgetTracker(Budget(tokens=100_000), Cost())
+        await asyncio.gather(
+            *(budget_tracker.open(call(), budget_tracker.tab()) for _ in range(50))
+        )
+        return budget_tracker.study.in_flight
 
     assert asyncio.run(scene()) == 50
 
 
 def test_a_raised_budget_lets_those_who_wait_go_on() -> None:
     async def scene() -> None:
-        purse = Purse(Budget(calls=1), Cost())
-        await purse.open(call(), purse.tab())
-        other = asyncio.create_task(purse.open(call(), purse.tab()))
+        budget_tracker = BudgetTracker(Budget(calls=1), Cost())
+        await budget_tracker.open(call(), budget_tracker.tab())
+        other = asyncio.create_task(budget_tracker.open(call(), budget_tracker.tab()))
         await asyncio.sleep(0)
-        purse.set(Budget(calls=2))
+        budget_tracker.set(Budget(calls=2))
         await other
 
     asyncio.run(scene())
 
 
 def test_who_is_refused_by_one_cap_holds_nothing_of_another() -> None:
-    async def scene() -> tuple[Purse, int]:
-        purse = Purse(Budget(calls=9, per_match=Cap(calls=1)), Cost(), run=Cap(calls=2))
-        one, other = purse.tab(), purse.tab(Cost(calls=1))
-        with pytest.raises(MatchSpent, match="the match's budget of 1 call is used up"):
-            await purse.open(call(), other)
-        purse.now.spent = Cost(calls=2)
-        with pytest.raises(Halted, match="the cap on this run of 2 calls is used up"):
-            await purse.open(call(), one)
-        return purse, one.in_flight
+    async def scene() -> tuple[BudgetTracker, int]:
+        budget_tracker = BudgetTracker(
+            Budget(calls=9, per_match=Cap(calls=1)), Cost(), run=Cap(calls=2)
+        )
+        one, other = budget_tracker.tab(), budget_tracker.tab(Cost(calls=1))
+        with pytest.raises(MatchSpent, match="the match's budget of 1 call is exhausted"):
+            await budget_tracker.open(call(), other)
+        budget_tracker.now.spent = Cost(calls=2)
+        with pytest.raises(Halted, match="the cap on this run of 2 calls is exhausted"):
+            await budget_tracker.open(call(), one)
+        return budget_tracker, one.in_flight
 
-    purse, in_flight = asyncio.run(scene())
-    assert (purse.study.in_flight, purse.study.held_tokens, in_flight) == (0, 0, 0)
-    assert purse.spent == Cost()
+    budget_tracker, in_flight = asyncio.run(scene())
+    assert (budget_tracker.study.in_flight, budget_tracker.study.held_tokens, in_flight) == (
+        0,
+        0,
+        0,
+    )
+    assert budget_tracker.spent == Cost()
 
 
 def test_a_call_that_never_came_back_costs_a_call() -> None:
     async def scene() -> None:
-        purse = Purse(Budget(calls=1), Cost())
-        purse.close(await purse.open(call(), purse.tab()), None)
-        assert purse.spent == Cost(calls=1, unresolved=1)
-        with pytest.raises(Halted, match="the budget of 1 call is used up"):
-            await purse.open(call(), purse.tab())
+        budget_tracker = BudgetTracker(Budget(calls=1), Cost())
+        budget_tracker.close(await budget_tracker.open(call(), budget_tracker.tab()), None)
+        assert budget_tracker.spent == Cost(calls=1, unresolved=1)
+        with pytest.raises(Halted, match="the budget of 1 call is exhausted"):
+            await budget_tracker.open(call(), budget_tracker.tab())
 
     asyncio.run(scene())
 
@@ -364,13 +380,15 @@ def test_calls_in_a_batch_are_held_for_at_its_price(batch: bool, at_once: int) -
     async def scene() -> int:
         asked = call(max_tokens=100)
         price = Price(models=("*",), input=0, output=10_000, batch=0.5, as_of=date(2026, 1, 1))
-        purse = Purse(Budget(dollars=4), Cost(), Prices({"test": (price,)}), batch=batch)
-        tab = purse.tab()
-        waiting = [asyncio.create_task(purse.open(asked, tab)) for _ in range(10)]
+        budget_tracker = BudgetTracker(
+            Budget(dollars=4), Cost(), Prices({"test": (price,)}), batch=batch
+        )
+        tab = budget_tracker.tab()
+        waiting = [asyncio.create_task(budget_tracker.open(asked, tab)) for _ in range(10)]
         await settle()
         for one in waiting:
             one.cancel()
-        return purse.study.in_flight
+        return budget_tracker.study.in_flight
 
     assert asyncio.run(scene()) == at_once
 
@@ -390,7 +408,7 @@ def test_calls_that_come_back_without_a_count_hold_what_they_may_have_taken(
     most = sum(Sizes().expected(call).input_tokens + USUAL_ANSWER for call in models.calls)
     assert progress.halted == (
         f"the budget of 4,000 tokens would be exceeded (0 used, up to {most:,} tokens more by "
-        "calls that brought no count)"
+        "calls without a token count)"
     )
     assert 0 < most <= 4_000
     again = Canned(counted)
@@ -416,11 +434,11 @@ def test_a_killed_run_s_calls_hold_what_they_may_have_taken(store: Store) -> Non
         run(store, Canned(die), tokens=20_000)
     with store.transaction() as connection:
         connection.execute(sa.update(calls).values(state="sent", reply=None))
-    purse = study_purse(store, 1, Budget(tokens=20_000), PRICES, Cap())
-    assert purse.study.held_tokens == 0, "they may come back yet"
+    budget_tracker = study_budget_tracker(store, 1, Budget(tokens=20_000), PRICES, Cap())
+    assert budget_tracker.study.held_tokens == 0, "they may come back yet"
     unresolved = mark_unresolved(store)
-    purse = study_purse(store, 1, Budget(tokens=20_000), PRICES, Cap())
-    assert purse.study.held_tokens > unresolved * USUAL_ANSWER > 0
+    budget_tracker = study_budget_tracker(store, 1, Budget(tokens=20_000), PRICES, Cap())
+    assert budget_tracker.study.held_tokens > unresolved * USUAL_ANSWER > 0
 
 
 @pytest.mark.parametrize(("reasons", "dollars"), [(False, 0.16), (True, 3.36)])
@@ -431,9 +449,9 @@ def test_a_model_that_reasons_by_itself_is_taken_to_do_so_from_the_first_call_on
     call = ModelCall(model="vllm/tiny", messages=())
 
     async def held() -> float:
-        purse = Purse(Budget(dollars=4), Cost(), Prices({"test": (price,)}))
-        await purse.open(call, purse.tab())
-        return purse.study.held_dollars
+        budget_tracker = BudgetTracker(Budget(dollars=4), Cost(), Prices({"test": (price,)}))
+        await budget_tracker.open(call, budget_tracker.tab())
+        return budget_tracker.study.held_dollars
 
     assert asyncio.run(held()) == pytest.approx(dollars)
 

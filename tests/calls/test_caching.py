@@ -74,7 +74,7 @@ def test_another_opponent_hits_where_the_words_are_the_same(tmp_path: Path, file
     assert models.calls, "answers to other offers"
 
 
-def test_deals_and_repeats_never_share_a_reply(file: Path, store: Store) -> None:
+def test_instances_and_repeats_never_share_a_reply(file: Path, store: Store) -> None:
     plan = study(**with_model() | {"repeats": 2})
     progress = ct.run(plan, store, models=Numbered(), cache=file)
     assert progress.cached is not None
@@ -94,13 +94,13 @@ def test_the_same_question_at_the_same_time_is_bought_once(file: Path, store: St
     assert progress.cached.hits >= 3
     assert len(models.calls) == progress.cached.misses
     first = [texts[0] for texts in said(store).values()]
-    assert len(set(first)) == 3, "one for each deal"
+    assert len(set(first)) == 3, "one for each instance"
 
 
 def test_a_failed_purchase_leaves_its_twin_to_buy(file: Path, store: Store) -> None:
     changes = with_model()
     changes["players"]["firm"] = {"strategy": "fixed_demand"}
-    changes |= {"pairing": [["tiny", "fair"], ["tiny", "firm"]], "deals": 1}
+    changes |= {"pairing": [["tiny", "fair"], ["tiny", "firm"]], "instances": 1}
     failed: list[str] = []
 
     def fails_once(call: ModelCall, number: str) -> str | Reply:

@@ -15,7 +15,7 @@ from cheaptalk.records.ledger.ledger import lost_calls
 from cheaptalk.records.ledger.spending import spent
 from tests.fakes import Canned, Server, late, legal, study, with_model
 
-MANY: dict[str, Any] = with_model() | {"deals": 100}
+MANY: dict[str, Any] = with_model() | {"instances": 100}
 
 
 def failing(status: int, *, retry: bool, detail: str = "no") -> Reply:
@@ -32,7 +32,7 @@ def test_a_wrong_key_halts_the_run_before_it_burns_many_matches(store: Store) ->
     models = Canned(lambda call, number: failing(401, retry=False, detail="no such key"))
     progress = ct.run(study(**MANY), store, models=models)
     assert progress.halted == (
-        f"vllm/tiny turned {DENIALS} calls in a row away: status 401: no such key; "
+        f"vllm/tiny rejected {DENIALS} consecutive calls: status 401: no such key; "
         "check the key, the model's name, its settings and the URL"
     )
     assert len(models.calls) <= START + DENIALS
@@ -50,7 +50,7 @@ def test_a_server_that_is_not_there_halts_the_run(
     models = Canned(lambda call, number: away)
     progress = ct.run(study(**MANY), store, models=models)
     assert progress.halted is not None
-    assert "connection refused; see that its URL is right and its server up" in progress.halted
+    assert "connection refused; check its URL and its server" in progress.halted
     assert len(models.calls) < 100
     assert progress.left == 200
 
@@ -64,7 +64,7 @@ def test_a_server_that_hangs_midway_halts_the_run_before_it_loses_many_matches(
     models = Canned(hangs_after_40)
     progress = ct.run(study(**MANY), store, models=models, concurrency=8)
     assert progress.halted is not None
-    assert "too late (2 times its deadline, with no other call under way)" in progress.halted
+    assert "too late (2 times its timeout, with no other call in flight)" in progress.halted
     assert progress.counts[Status.FORFEITED] <= ALONE_IN_A_ROW
     assert progress.left > 100
     assert ct.run(study(**MANY), store, models=Canned()).left == 0
@@ -75,7 +75,7 @@ def test_a_lane_that_is_given_up_fails_its_own_matches_and_no_others(
 ) -> None:
     monkeypatch.setattr("cheaptalk.models.flow_control.GRACE", 0.0)
     players = {"good": {"model": "vllm/good"}, "bad": {"model": "vllm/bad"}}
-    made = study(players=players, pairing="self", deals=30)
+    made = study(players=players, pairing="self", instances=30)
 
     def bad_is_away(call: ModelCall, number: str) -> Reply | str:
         if call.model == "vllm/good":
@@ -86,7 +86,7 @@ def test_a_lane_that_is_given_up_fails_its_own_matches_and_no_others(
     progress = ct.run(made, store, models=Canned(bad_is_away))
     assert progress.halted is None
     assert progress.counts == {Status.FINISHED: 30, Status.FAILED: 30}
-    assert any("vllm/bad brought no usable answer " in problem for problem in progress.problems)
+    assert any("vllm/bad gave no usable answer " in problem for problem in progress.problems)
     again = ct.run(made, store, models=Canned())
     assert (again.before, again.counts) == (30, {Status.FINISHED: 30})
 
@@ -137,7 +137,7 @@ def test_a_call_that_waits_for_its_turn_is_not_late(store: Store) -> None:
             return await super().call(call, number, deadline)
 
     models = OneAtATime(pause=0.01)
-    made = study(**with_model(deadline=0.05) | {"deals": 20})
+    made = study(**with_model(deadline=0.05) | {"instances": 20})
     progress = ct.run(made, store, models=models)
     assert progress.counts == {Status.FINISHED: 40}
     assert set(given) == {0.05}
@@ -145,7 +145,7 @@ def test_a_call_that_waits_for_its_turn_is_not_late(store: Store) -> None:
 
 def test_concurrency_is_the_number_of_matches_under_way(store: Store) -> None:
     models = Canned(pause=0.005, at_once=3)
-    ct.run(study(**with_model() | {"deals": 10}), store, models=models, concurrency=3)
+    ct.run(study(**with_model() | {"instances": 10}), store, models=models, concurrency=3)
     assert models.most == 3
 
 
@@ -181,7 +181,7 @@ def test_attempts_that_reach_no_server_take_nothing_of_a_budget(
 
     models = Canned(first_away)
     progress = ct.run(study(**with_model(), budget={"calls": 6}), store, models=models)
-    assert progress.halted == "the budget of 6 calls is used up"
+    assert progress.halted == "the budget of 6 calls is exhausted"
     assert progress.cost is not None
     assert progress.cost.calls == 6
     assert progress.cost.unreached == len(models.calls) - 6 >= 6
@@ -217,7 +217,7 @@ def test_each_way_of_asking_is_a_call_of_its_own_in_the_record_and_in_the_cap(st
     with Server(handler=no_forms) as server:
         capped = study(**with_model(server.url), budget={"calls": 5})
         progress = ct.run(capped, store, concurrency=1)
-        assert "the budget of 5 calls is used up" in (progress.halted or "")
+        assert "the budget of 5 calls is exhausted" in (progress.halted or "")
         assert len(server.bodies) == len(set(server.calls)) == 5
         ways = [("response_format" in one, "tools" in one) for one in server.bodies]
         assert ways == [(True, False), (False, True), *[(False, False)] * 3]
@@ -239,7 +239,7 @@ class Queueing(Canned):
 
 def test_a_timeout_that_other_calls_caused_forfeits_no_match(store: Store, no_waits: None) -> None:
     models = Queueing(pause=0.01)
-    made = study(**with_model() | {"deals": 10})
+    made = study(**with_model() | {"instances": 10})
     progress = ct.run(made, store, models=models, concurrency=20)
     assert progress.counts == {Status.FINISHED: 20}
     assert lost_calls(store, "small")["timed_out"] > 0

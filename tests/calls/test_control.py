@@ -67,12 +67,12 @@ def under_way(
     store: Store, gate: Gate, concurrency: int = 2, **changes: Any
 ) -> Iterator[Future[ct.Progress]]:
     """A run of 40 matches in another thread, stopped at the latest when the test ends."""
-    made = study(**with_model() | {"deals": 20} | changes)
+    made = study(**with_model() | {"instances": 20} | changes)
     with ThreadPoolExecutor(1) as pool:
         run = pool.submit(ct.run, made, store, models=Gated(gate), concurrency=concurrency)
         try:
             gate.arrived.acquire()
-            eventually(store, lambda state: state.live and state.lanes)
+            eventually(store, lambda state: state.live and state.limiters)
             yield run
         finally:
             gate.open.set()
@@ -106,12 +106,12 @@ def beside(store: Store) -> set[str]:
 def test_a_run_gives_account_while_it_lasts(store: Store) -> None:
     gate = Gate()
     with under_way(store, gate, budget={"calls": 900}) as run:
-        state = eventually(store, lambda state: state.lanes and state.lanes[0].in_flight == 2)
+        state = eventually(store, lambda state: state.limiters and state.limiters[0].in_flight == 2)
         assert (state.study, state.state, state.planned, state.live) == ("small", "running", 40, 2)
         assert (state.done, state.failed, state.left, state.concurrency) == (0, 0, 40, 2)
         assert (state.budget["calls"], state.eta) == (900, None)
-        (lane,) = state.lanes
-        assert (lane.model, lane.waiting, lane.failures, lane.given_up) == (
+        (limiter,) = state.limiters
+        assert (limiter.model, limiter.waiting, limiter.failures, limiter.given_up) == (
             "vllm/tiny", 0, {}, None,
         )  # fmt: skip
         gate.open.set()
@@ -125,7 +125,7 @@ def test_a_run_gives_account_while_it_lasts(store: Store) -> None:
 def test_progress_tells_what_was_spent(store: Store) -> None:
     told: list[RunState | None] = []
     ct.run(
-        study(**with_model() | {"deals": 20}), store, models=Canned(pause=0.01),
+        study(**with_model() | {"instances": 20}), store, models=Canned(pause=0.01),
         progress=lambda progress: told.append(progress.state),
     )  # fmt: skip
     states = [state for state in told if state is not None]
@@ -139,10 +139,11 @@ def test_a_pause_sends_nothing_and_lets_what_is_under_way_come_back(store: Store
     with under_way(store, gate) as run:
         assert give_order(store.backend.address, "small", "pause").state == "paused"
         gate.open.set()
-        state = eventually(store, lambda state: state.lanes[0].in_flight == 0)
-        came = state.lanes[0].answered
+        state = eventually(store, lambda state: state.limiters[0].in_flight == 0)
+        came = state.limiters[0].answered
         assert (
-            eventually(store, lambda later: later.written > state.written).lanes[0].answered == came
+            eventually(store, lambda later: later.written > state.written).limiters[0].answered
+            == came
         )
         assert state.notice == "paused"
         assert not run.done()
@@ -160,7 +161,7 @@ def test_a_stop_is_clean_and_a_resume_buys_nothing_twice(store: Store) -> None:
     assert progress.left > 30
     assert not store.unresolved()
     again = Canned()
-    assert ct.run(study(**with_model() | {"deals": 20}), store, models=again).done == 40
+    assert ct.run(study(**with_model() | {"instances": 20}), store, models=again).done == 40
     assert store.studies()[0].counts == {"finished": 40}
 
 
@@ -171,7 +172,7 @@ def test_a_stop_does_not_wait_for_calls_that_rest(store: Store) -> None:
     )
     with under_way(store, gate) as run:
         gate.open.set()
-        eventually(store, lambda state: state.lanes[0].failures)
+        eventually(store, lambda state: state.limiters[0].failures)
         give_order(store.backend.address, "small", "stop")
         assert run.result(SOON / 2).halted == control.STOPPED
 
@@ -181,7 +182,7 @@ def test_a_paused_run_can_be_stopped(store: Store) -> None:
     with under_way(store, gate) as run:
         give_order(store.backend.address, "small", "pause")
         gate.open.set()
-        eventually(store, lambda state: state.lanes[0].waiting)
+        eventually(store, lambda state: state.limiters[0].waiting)
         give_order(store.backend.address, "small", "stop")
         assert run.result(SOON).halted == control.STOPPED
 
@@ -193,11 +194,11 @@ def test_concurrency_and_limits_are_set_while_it_runs(store: Store) -> None:
             store.backend.address, "small", "set", concurrency=30, limits={"vllm/tiny": 5}
         )
         assert state.concurrency == 30
-        state = eventually(store, lambda state: state.lanes[0].waiting == 25)
-        assert (state.live, state.lanes[0].fixed, state.lanes[0].in_flight) == (30, True, 5)
+        state = eventually(store, lambda state: state.limiters[0].waiting == 25)
+        assert (state.live, state.limiters[0].fixed, state.limiters[0].in_flight) == (30, True, 5)
         give_order(store.backend.address, "small", "set", limits={"vllm/tiny": None})
-        state = eventually(store, lambda state: state.lanes[0].in_flight == 30)
-        assert not state.lanes[0].fixed
+        state = eventually(store, lambda state: state.limiters[0].in_flight == 30)
+        assert not state.limiters[0].fixed
 
 
 @pytest.mark.parametrize("name", ["tiny", "vllm/tiny@gpu:81", "vllm/tiny@http://gpu:81/v1"])
@@ -205,8 +206,8 @@ def test_a_limit_goes_by_a_label_or_by_a_model_as_tables_show_it(store: Store, n
     players = with_model("http://gpu:81/v1")["players"]
     with under_way(store, Gate(), players=players):
         give_order(store.backend.address, "small", "set", limits={name: 1})
-        (lane,) = eventually(store, lambda state: state.lanes[0].fixed).lanes
-        assert (lane.model, lane.limit) == ("vllm/tiny@http://gpu:81/v1", 1)
+        (limiter,) = eventually(store, lambda state: state.limiters[0].fixed).limiters
+        assert (limiter.model, limiter.limit) == ("vllm/tiny@http://gpu:81/v1", 1)
 
 
 def test_a_budget_is_raised_and_lowered_while_it_runs(store: Store) -> None:
@@ -219,7 +220,7 @@ def test_a_budget_is_raised_and_lowered_while_it_runs(store: Store) -> None:
         assert "tokens" not in state.budget
         gate.open.set()
         progress = run.result(SOON)
-    assert progress.halted == "the budget of 7 calls is used up"
+    assert progress.halted == "the budget of 7 calls is exhausted"
 
 
 def test_a_budget_below_what_is_spent_is_refused(store: Store) -> None:
@@ -228,16 +229,16 @@ def test_a_budget_below_what_is_spent_is_refused(store: Store) -> None:
         gate.open.set()
         eventually(store, lambda state: state.calls > 3)
         give_order(store.backend.address, "small", "pause")
-        spent = eventually(store, lambda state: state.lanes[0].in_flight == 0).calls
+        spent = eventually(store, lambda state: state.limiters[0].in_flight == 0).calls
         for budget in ({"calls": spent}, {"tokens": 5, "calls": 900}):
             with pytest.raises(
-                ControlError, match=r"^budget: the study has taken [\d,]+ \w+ alrea"
+                ControlError, match=r"^budget: the study has already used [\d,]+ \w+"
             ):
                 give_order(store.backend.address, "small", "set", budget=budget)
         assert set(watch(store.backend.address, "small").budget) <= {"per_match"}
         give_order(store.backend.address, "small", "set", budget={"calls": spent + 1})
         give_order(store.backend.address, "small", "resume")
-        assert run.result(SOON).halted == f"the budget of {spent + 1} calls is used up"
+        assert run.result(SOON).halted == f"the budget of {spent + 1} calls is exhausted"
 
 
 def test_a_budget_in_dollars_is_refused_where_a_price_is_missing(
@@ -266,18 +267,19 @@ def test_who_does_not_run_is_told_why(store: Store, tmp_path: Path) -> None:
     ct.run(played, store, models=Canned(), cap=ct.studies.Cap(calls=4))
     assert re.fullmatch(
         r'"small" is not running \(\d of 6 matches ended; the last run halted: the cap on this run '
-        rf"of 4 calls is used up\); go on with: cheaptalk resume small --store {re.escape(path)}",
+        rf"of 4 calls is exhausted\); resume it with: cheaptalk resume small --store "
+        rf"{re.escape(path)}",
         told("small"),
     )
     assert told("smal") == f'no study "smal" (did you mean "small"?) in {path}'
     with store.writing():
-        assert "is not being played" in told("small")
+        assert "is not running" in told("small")
     ct.run(played, store, models=Canned())
     assert told("small").startswith('"small" has ended (6 of 6 matches ended); report it with: ')
     store.register_study("taken_in", {"imported": True})
-    assert told("taken_in") == '"taken_in" was imported; there is nothing to play'
+    assert told("taken_in") == '"taken_in" was imported and cannot be run'
     gone = tmp_path / "gone.sqlite"
-    with pytest.raises(ControlError, match="there is no store at "):
+    with pytest.raises(ControlError, match="no store at "):
         watch(gone, "small")
     assert not gone.exists()
 
@@ -285,9 +287,12 @@ def test_who_does_not_run_is_told_why(store: Store, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("what", "saying"),
     [
-        ({"limits": {"vllm/tny": 3}}, 'no calls went to "vllm/tny" (did you mean "vllm/tiny"?)'),
-        ({"limits": {"tine": 3}}, 'a model is called "tine" (did you mean "tiny"?)'),
-        ({"limits": {"fair": 3}}, 'no player that is a model is called "fair" (known: tiny)'),
+        (
+            {"limits": {"vllm/tny": 3}},
+            'there have been no calls to "vllm/tny" (did you mean "vllm/tiny"?)',
+        ),
+        ({"limits": {"tine": 3}}, 'with a model has the label "tine" (did you mean "tiny"?)'),
+        ({"limits": {"fair": 3}}, 'no player with a model has the label "fair" (known: tiny)'),
         ({"limits": {"vllm/tiny": 0}}, "limits.vllm/tiny: should be greater than or equal to 1"),
         ({"budget": {"cals": 3}}, 'budget: unknown key "cals" (did you mean "calls"?)'),
         ({"budget": {"calls": -1}}, "budget: calls: should be greater than or equal to 1"),
@@ -302,7 +307,7 @@ def test_an_order_that_cannot_be_is_refused_with_the_reason_and_changes_nothing(
             give_order(store.backend.address, "small", "set", **what)
         assert saying in str(caught.value)
         state = watch(store.backend.address, "small")
-        assert (state.concurrency, state.lanes[0].fixed) == (2, False)
+        assert (state.concurrency, state.limiters[0].fixed) == (2, False)
         assert not {name for name in state.budget if name != "per_match"}
 
 
@@ -354,13 +359,13 @@ def test_a_killed_run_is_not_taken_for_a_living_one(tmp_path: Path, store: Store
     (tmp_path / "small.yaml").write_text("x")
     with Server() as server:
         (tmp_path / "small.json").write_text(
-            json.dumps(spec(**with_model(server.url) | {"deals": 500}))
+            json.dumps(spec(**with_model(server.url) | {"instances": 500}))
         )
         command = [sys.executable, "-m", "cheaptalk", "run", "small.json", "--store"]
         with subprocess.Popen(
             [*command, store.backend.address], cwd=tmp_path, stderr=subprocess.DEVNULL
         ) as process:
-            state = eventually(store, lambda state: state.lanes)
+            state = eventually(store, lambda state: state.limiters)
             assert state.pid == process.pid
             process.kill()
     assert store.backend.mailbox.read_account()
@@ -383,7 +388,7 @@ def test_scripted_matches_can_be_stopped_too(store: Store, monkeypatch: pytest.M
             mailbox.post("1", order.model_dump_json())
 
     monkeypatch.setattr(control, "BEAT", 0.0)
-    progress = ct.run(study(deals=20), store, progress=stop_once)
+    progress = ct.run(study(instances=20), store, progress=stop_once)
     assert progress.halted == control.STOPPED
     assert progress.counts == {Status.FINISHED: 4}
 
@@ -394,4 +399,4 @@ def test_a_run_in_which_nothing_happens_says_so(
     monkeypatch.setattr(orders, "QUIET", 0.05)
     with under_way(store, Gate()):
         state = eventually(store, lambda state: state.notice)
-        assert state.notice == "nothing came back for 0 min"
+        assert state.notice == "no replies for 0 min"

@@ -12,7 +12,9 @@ from tests.fakes import Server, spec, with_model
 
 
 def written(folder: Path, url: str) -> None:
-    study = spec(**with_model(url, tries=2), unanswered={"unparsable": "redeal", "redeals": 1})
+    study = spec(
+        **with_model(url, tries=2), unanswered={"unparsable": "replace", "max_replacements": 1}
+    )
     (folder / "small.yaml").write_text(yaml.safe_dump(study))
 
 
@@ -23,8 +25,8 @@ def test_a_run_says_how_many_answers_were_of_each_kind(cheaptalk: Command, tmp_p
         again = cheaptalk("run", "small.yaml", "--json")
     assert done.status == 0
     assert "small: 12 of 12 matches ended" in done.out
-    assert "  12 answers of tiny: 100.0 % unparsable" in done.out.splitlines()
-    assert "of fair" not in done.out, "a script's answers say nothing about a model"
+    assert "  tiny: 12 responses, 100.0 % unparsable" in done.out.splitlines()
+    assert "fair: " not in done.out, "a script's answers say nothing about a model"
     data = json.loads(again.out)
     assert (data["planned"], data["before"], data["answers"]) == (12, 12, {})
 
@@ -35,11 +37,11 @@ def test_each_of_several_models_has_its_own_rates(cheaptalk: Command, tmp_path: 
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(study))
     done = cheaptalk("run", "small.yaml", "--store", "s.sqlite")
     data = json.loads(cheaptalk("run", "small.yaml", "--store", "t.sqlite", "--json").out)
-    lines = [line for line in done.out.splitlines() if re.match(r"  \d+ answers? of ", line)]
+    lines = [line for line in done.out.splitlines() if re.match(r"  \w+: \d+ responses?, ", line)]
     refused, fine = data["answers"]["mute"]["refused"], data["answers"]["well"]["ok"]
     assert lines == [
-        f"  {counted(refused, 'answer')} of mute: 100.0 % refused",
-        f"  {counted(fine, 'answer')} of well: 100.0 % ok",
+        f"  mute: {counted(refused, 'response')}, 100.0 % refused",
+        f"  well: {counted(fine, 'response')}, 100.0 % ok",
     ]
 
 
@@ -48,4 +50,4 @@ def test_where_all_went_well_nothing_is_said_of_it(cheaptalk: Command, tmp_path:
         written(tmp_path, server.url)
         done = cheaptalk("run", "small.yaml")
     assert "6 of 6 matches ended" in done.out
-    assert "answers:" not in done.out
+    assert " responses, " not in done.out

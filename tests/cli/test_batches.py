@@ -1,4 +1,4 @@
-"""Batches on the command line: stop whenever you like, and come back later."""
+"""Batches on the command line: stop whenever you like, and resume the run later."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.cli.terminal import unmeasured
 from tests.conftest import Command
 from tests.fakes import spec, with_model
 
-QUICK = ("--batch", "--poll", "0.01")
+QUICK = ("--batch", "--poll-interval", "0.01")
 PATIENCE = 60.0
 
 
@@ -35,7 +35,7 @@ def written(folder: Path, url: str, **changes: Any) -> None:
 def test_a_study_is_played_in_batches_and_lists_them(cheaptalk: Command, tmp_path: Path) -> None:
     with BatchServer() as server:
         written(tmp_path, server.url)
-        assert cheaptalk("batches", "--store", "nowhere").status == 2
+        assert cheaptalk("model", "batches", "--store", "nowhere").status == 2
         planned = ("plan", "small.yaml", "--batch", "--json", "--concurrency")
         many, one = (
             json.loads(cheaptalk(*planned, number).out)["estimate"] for number in ("100", "1")
@@ -43,14 +43,14 @@ def test_a_study_is_played_in_batches_and_lists_them(cheaptalk: Command, tmp_pat
         done = cheaptalk("run", "small.yaml", *QUICK)
         assert done.status == 0
         assert "small: 6 of 6 matches ended" in done.out
-        assert " at the prices of batches, 1 to 3 plies of batches, one after the " in done.err
+        assert " at batch prices, 1 to 3 plies of batches, one after the " in done.err
         assert many["plies"][0] <= len(server.sizes) <= many["plies"][1]
         assert (many["concurrency"], one["concurrency"]) == (100, 1)
         assert one["plies"] == [6, 18], "each match has to wait for the one before"
-        listed = json.loads(cheaptalk("batches", "--json").out)
+        listed = json.loads(cheaptalk("model", "batches", "--json").out)
     assert [one["calls"] for one in listed] == server.sizes
     assert {one["state"] for one in listed} == {"collected"}
-    assert "batch_0  openai/gpt-4o" in cheaptalk("batches").out
+    assert "batch_0  openai/gpt-4o" in cheaptalk("model", "batches").out
 
 
 def test_no_wait_leaves_with_a_status_of_its_own_until_all_is_done(
@@ -60,8 +60,8 @@ def test_no_wait_leaves_with_a_status_of_its_own_until_all_is_done(
         written(tmp_path, server.url)
         done = cheaptalk("run", "small.yaml", "--batch", "--no-wait")
         assert done.status == 3
-        assert f"{server.sizes[0]} calls are in batches that have not ended" in done.out
-        assert "go on with: cheaptalk resume small --store cheaptalk.sqlite --batch" in done.out
+        assert f"{server.sizes[0]} calls waiting in unfinished batches" in done.out
+        assert "continue with: cheaptalk resume small --store cheaptalk.sqlite --batch" in done.out
         found = json.loads(cheaptalk("run", "small.yaml", "--batch", "--no-wait", "--json").out)
         assert found["waiting"] > 0
         done = cheaptalk("resume", "small")
@@ -78,7 +78,7 @@ def test_what_cannot_be_batched_is_refused_and_nothing_is_written(
     (tmp_path / "small.yaml").write_text(json.dumps(spec(**with_model("http://localhost:1/v1"))))
     done = cheaptalk("run", "small.yaml", "--batch")
     assert done.status == 2
-    assert "players.tiny: there are no batches for vllm/tiny" in done.said
+    assert "does not support batches; use a model of openai" in done.said
     assert "--no-wait" in cheaptalk("run", "small.yaml", "--no-wait").said
     assert {path.name for path in tmp_path.iterdir()} == {"small.yaml"}
 
@@ -102,7 +102,7 @@ def test_ctrl_c_leaves_at_once_and_a_resume_collects(cheaptalk: Command, tmp_pat
             process.send_signal(signal.SIGINT)
             _, said = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130
-        assert "go on with: cheaptalk resume small --store cheaptalk.sqlite --batch" in said
+        assert "continue with: cheaptalk resume small --store cheaptalk.sqlite --batch" in said
         server.looks = 1
         assert cheaptalk("resume", "small", *QUICK).status == 0
     assert server.billed.total() == sum(server.sizes)

@@ -35,10 +35,10 @@ def test_caps_are_written_alike_everywhere(caps: list[str], found: dict[str, flo
     ("caps", "saying"),
     [
         (["call=3"], 'unknown key "call" (did you mean "calls"?)'),
-        (["calls"], '"calls" is not NAME=NUMBER; write calls=N,tokens=N,dollars=X'),
-        ([""], '"" is not NAME=NUMBER'),
-        (["calls=3,calls=4"], "calls stands twice"),
-        (["calls=3", "calls=4"], "calls stands twice"),
+        (["calls"], 'expected calls=N,tokens=N,dollars=X, got "calls"'),
+        ([""], 'X, got ""'),
+        (["calls=3,calls=4"], "duplicate cap: calls"),
+        (["calls=3", "calls=4"], "duplicate cap: calls"),
         (["calls=2.5"], "calls: should be"),
         (["calls=0"], "calls: should be greater than or equal to 1"),
         (["dollars=nan"], "dollars: should be"),
@@ -54,8 +54,8 @@ def test_caps_that_are_none_are_told(caps: list[str], saying: str) -> None:
     ("option", "saying"),
     [
         (("--max-dollars", "abc"), "should be a number, not \"abc\""),
-        (("--max-dollars", "nan"), "nan is no amount to spend"),
-        (("--max-dollars", "inf"), "inf is no amount to spend"),
+        (("--max-dollars", "nan"), "expected an amount above 0, got nan"),
+        (("--max-dollars", "inf"), "expected an amount above 0, got inf"),
         (("--max-calls", "2.5"), "should be a whole number, not \"2.5\""),
     ],
 )  # fmt: skip
@@ -76,8 +76,8 @@ def test_a_plan_shows_the_budget_beside_the_estimate_and_whether_they_go_togethe
     written(tmp_path, budget={"calls": 5, "tokens": 10**9, "per_match": {"calls": 1}})
     shown = " ".join(cheaptalk("plan", "small.yaml", *STORE).out.split())
     assert "Budget: 5 calls, 1,000,000,000 tokens; 1 call a match" in shown
-    assert "- budget.calls allows 5 calls, and the study takes at least 6 calls: the run" in shown
-    assert "- budget.per_match.calls allows 1 call, and a match may take up to " in shown
+    assert "- budget.calls allows 5 calls, and the study needs at least 6 calls: the run" in shown
+    assert "- budget.per_match.calls allows 1 call, and a match may use up to " in shown
     assert "budget.tokens" not in shown
     data = json.loads(cheaptalk("plan", "small.yaml", *STORE, "--json").out)
     assert data["budget"] == {"calls": 5, "tokens": 10**9, "per_match": {"calls": 1}}
@@ -95,15 +95,15 @@ def test_a_plan_says_what_is_bought_and_estimates_what_is_left(
         cheaptalk("run", "small.yaml", *STORE, "--max-calls", "4", "--concurrency", "6")
         shown = cheaptalk("plan", "small.yaml", *STORE).out
         data = json.loads(cheaptalk("plan", "small.yaml", *STORE, "--json").out)
-        assert "\nbought already: 4 calls, " in shown
-        assert "\nEstimate of what is left: " in shown
+        assert "\ncost so far: 4 calls, " in shown
+        assert "\nEstimate of the rest: " in shown
         assert data["spent"]["calls"] == 4
         low, high = data["estimate"]["calls"]
         assert low <= whole["calls"][0] - 4
         cheaptalk("resume", "small", *STORE)
         assert low <= len(server.calls) - 4 <= high
         shown = cheaptalk("plan", "small.yaml", *STORE).out
-    assert f"bought already: {len(server.calls)} calls, " in shown
+    assert f"cost so far: {len(server.calls)} calls, " in shown
     assert "Estimate" not in shown
 
 
@@ -125,15 +125,20 @@ def test_matches_at_their_cap_are_helped_by_a_higher_one_and_the_run_says_so(
 ) -> None:
     with Server() as server:
         games = [{"game": "bargaining", "fixed": {"horizon": 6}}]
-        changes = {"games": games, "pairing": [["tiny", "tiny"]], "deals": 6}
+        changes = {"games": games, "pairing": [["tiny", "tiny"]], "instances": 6}
         written(tmp_path, server.url, budget={"per_match": {"calls": 1}}, **changes)
         done = cheaptalk("run", "small.yaml", *STORE)
-        assert "6 left; raise budget.per_match in the study's file, then: cheaptalk run" in done.out
+        assert (
+            "6 remaining; increase budget.per_match in the study file, then run: cheaptalk run"
+            in done.out
+        )
         assert done.status == 1
         assert done.out.startswith("small: 0 of 6 matches ended; 6 failed (0 before, 0 now in ")
-        assert "raise budget.per_match" in cheaptalk("resume", "small", *STORE).out
+        assert "increase budget.per_match" in cheaptalk("resume", "small", *STORE).out
         stopped = cheaptalk("run", "small.yaml", "--store", "t.sqlite", "--max-calls", "1",
                             "--concurrency", "1")  # fmt: skip
-        assert "6 left, 1 of them until budget.per_match is raised; go on with: " in stopped.out
+        assert (
+            "6 remaining, of which 1 need a larger budget.per_match; continue with: " in stopped.out
+        )
         written(tmp_path, server.url, budget={"per_match": {"calls": 50}}, **changes)
         assert "report it with: " in cheaptalk("run", "small.yaml", *STORE).out

@@ -24,7 +24,7 @@ def written(folder: Path, url: str, **changes: Any) -> None:
 def played(cheaptalk: Command, tmp_path: Path) -> list[str]:
     """The ids of matches that were played with a cache."""
     with Server() as server:
-        written(tmp_path, server.url, deals=1)
+        written(tmp_path, server.url, instances=1)
         assert cheaptalk("run", "small.yaml", "--store", "one.sqlite", *FILE).status == 0
     with ct.Store.open(tmp_path / "one.sqlite") as store:
         return [record.id for record in store.records("small")]
@@ -56,7 +56,7 @@ def test_the_cache_is_used_where_it_is_asked_for(
 def test_stats_count_by_model_and_tell_damage(
     cheaptalk: Command, tmp_path: Path, played: list[str]
 ) -> None:
-    found = json.loads(cheaptalk("cache", "stats", *FILE, "--json").out)
+    found = json.loads(cheaptalk("model", "cache", "stats", *FILE, "--json").out)
     (model,) = found["models"]
     assert model["model"].startswith("vllm/tiny@http://127.0.0.1:")
     assert model["replies"] >= len(played)
@@ -64,49 +64,51 @@ def test_stats_count_by_model_and_tell_damage(
     with sqlite3.connect(tmp_path / "replies.sqlite") as file:
         file.execute("UPDATE replies SET proof = 'x' WHERE key = (SELECT min(key) FROM replies)")
     file.close()
-    shown = cheaptalk("cache", "stats", *FILE).out
-    assert "1 damaged entries" in shown
-    assert f"replies.sqlite: {model['replies'] - 1} replies" in shown
+    shown = cheaptalk("model", "cache", "stats", *FILE).out
+    assert "1 damaged entry" in shown
+    assert f"replies.sqlite: {model['replies'] - 1} responses" in shown
 
 
 def test_clear_asks_first_and_drops_what_is_meant(cheaptalk: Command, played: list[str]) -> None:
-    assert cheaptalk("cache", "clear", *FILE).status == 1
-    misspelt = cheaptalk("cache", "clear", *FILE, "--yes", "--model", "vllm/tiyn*")
+    assert cheaptalk("model", "cache", "clear", *FILE).status == 1
+    misspelt = cheaptalk("model", "cache", "clear", *FILE, "--yes", "--model-pattern", "vllm/tiyn*")
     assert misspelt.status == 2
-    assert 'holds nothing of "vllm/tiyn*", only of vllm/tiny@http://127.0.0.1:' in misspelt.err
-    assert cheaptalk("cache", "clear", *FILE, "-y", "--before", "2020-01-01").out.startswith("0 ")
-    assert not cheaptalk("cache", "clear", *FILE, "--yes").out.startswith("0 ")
-    assert json.loads(cheaptalk("cache", "stats", *FILE, "--json").out)["models"] == []
+    assert 'matches "vllm/tiyn*" (models: vllm/tiny@http://127.0.0.1:' in misspelt.err
+    assert cheaptalk(
+        "model", "cache", "clear", *FILE, "-y", "--before", "2020-01-01"
+    ).out.startswith("0 ")
+    assert not cheaptalk("model", "cache", "clear", *FILE, "--yes").out.startswith("0 ")
+    assert json.loads(cheaptalk("model", "cache", "stats", *FILE, "--json").out)["models"] == []
 
 
 def test_export_writes_every_entry_and_overwrites_nothing(
     cheaptalk: Command, tmp_path: Path, played: list[str]
 ) -> None:
-    done = cheaptalk("cache", "export", "--out", "out.jsonl", *FILE)
+    done = cheaptalk("model", "cache", "export", "--out", "out.jsonl", *FILE)
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    assert done.out.startswith(f"{len(lines)} replies written")
+    assert done.out.startswith(f"{len(lines)} responses written")
     with Cache(tmp_path / "replies.sqlite") as cache:
         assert lines == [entry._asdict() for entry in cache.entries()]
-    assert cheaptalk("cache", "export", "--out", "out.jsonl", *FILE).status == 1
+    assert cheaptalk("model", "cache", "export", "--out", "out.jsonl", *FILE).status == 1
 
 
 def test_explain_tells_a_purchase_from_a_hit_and_names_what_differs(
     cheaptalk: Command, tmp_path: Path, played: list[str]
 ) -> None:
-    told = cheaptalk("cache", "explain", played[0], "--store", "one.sqlite", *FILE).out
+    told = cheaptalk("model", "cache", "explain", played[0], "--store", "one.sqlite", *FILE).out
     assert "request 0 alice: a hit from now on; it was bought for this match itself" in told
     none = cheaptalk(
-        "cache", "explain", played[0], "--store", "one.sqlite", *FILE, "--request", "99"
+        "model", "cache", "explain", played[0], "--store", "one.sqlite", *FILE, "--request", "99"
     )
     assert none.status == 2
-    assert "there is no such call to a model; there are: request 0 alice" in none.err
+    assert "no such call to a model; available: request 0 alice" in none.err
     with ct.Store.open(tmp_path / "one.sqlite") as store:
         url = store.find(played[0]).seats["alice"]["spec"]["model"].partition("@")[2]
         with ct.Store.open(tmp_path / "two.sqlite", create=True) as other:
             plan = ct.load_study(tmp_path / "small.yaml")
             ct.run(plan, other, models=Canned(), cache=tmp_path / "replies.sqlite")
-        written(tmp_path, url, deals=1)
-    told = cheaptalk("cache", "explain", played[0], "--store", "two.sqlite", *FILE).out
+        written(tmp_path, url, instances=1)
+    told = cheaptalk("model", "cache", "explain", played[0], "--store", "two.sqlite", *FILE).out
     assert f"request 0 alice: hit: bought for match {played[0]}" in told
 
 
@@ -119,13 +121,13 @@ def test_explain_names_the_setting_that_misses(
         ct.run(ct.studies.parse_study(study, "warm"), other, models=Canned())
         warm = [record.id for record in other.records("small") if "tiny" in str(record.seats)]
     done = cheaptalk(
-        "cache", "explain", warm[0], "--store", "two.sqlite", *FILE, "--request", "0", "--seat",
-        "alice", "--json",
+        "model", "cache", "explain", warm[0], "--store", "two.sqlite", *FILE, "--request", "0",
+        "--actor", "alice", "--json",
     )  # fmt: skip
     (told,) = json.loads(done.out)
     assert told["hit"] is False
     assert told["result"].startswith("miss; the nearest other request, of match ")
-    assert told["differences"] == ["settings.temperature is 1.5; what is stored leaves it out"]
+    assert told["differences"] == ["settings.temperature is 1.5 (stored: missing)"]
 
 
 def test_explain_knows_the_seed_of_a_match_that_did_not_end(
@@ -136,7 +138,7 @@ def test_explain_knows_the_seed_of_a_match_that_did_not_end(
     with ct.Store.open(tmp_path / "two.sqlite", create=True) as other:
         ct.run(ct.studies.parse_study(study, "halted"), other, models=Canned(), concurrency=1)
         (begun,) = other.with_open_calls()
-    told = cheaptalk("cache", "explain", begun, "--store", "two.sqlite", *FILE).out
+    told = cheaptalk("model", "cache", "explain", begun, "--store", "two.sqlite", *FILE).out
     assert "request 0 alice: hit: bought for match" in told
 
 
@@ -147,24 +149,27 @@ def test_a_call_in_a_file_is_explained_and_what_is_none_is_refused(
         entry = next(cache.entries())
     call = tmp_path / "call.json"
     call.write_text(json.dumps(entry.request))
-    assert "call.json: hit: bought for match" in cheaptalk("cache", "explain", str(call), *FILE).out
+    assert (
+        "call.json: hit: bought for match"
+        in cheaptalk("model", "cache", "explain", str(call), *FILE).out
+    )
     call.write_text(json.dumps(entry.request | {"model": "vllm/other"}))
-    told = cheaptalk("cache", "explain", str(call), *FILE).out
+    told = cheaptalk("model", "cache", "explain", str(call), *FILE).out
     assert "miss" in told
     assert "model differs from character 5" in told
     call.write_text("[]")
-    done = cheaptalk("cache", "explain", str(call), *FILE)
+    done = cheaptalk("model", "cache", "explain", str(call), *FILE)
     assert done.status == 2
-    assert "holds no call to a model" in done.said
+    assert "contains no valid call to a model" in done.said
 
 
 def test_what_is_not_there_is_said(cheaptalk: Command, played: list[str]) -> None:
-    done = cheaptalk("cache", "stats", "--cache-file", "nowhere.sqlite")
+    done = cheaptalk("model", "cache", "stats", "--cache-file", "nowhere.sqlite")
     assert (done.status, done.said) == (
-        2, "error: there is no cache at nowhere.sqlite; name one with --cache-file",
+        2, "error: no cache at nowhere.sqlite; name an existing one with --cache-file",
     )  # fmt: skip
     done = cheaptalk(
-        "cache", "explain", played[0], "--store", "one.sqlite", *FILE, "--seat", "zoe"
+        "model", "cache", "explain", played[0], "--store", "one.sqlite", *FILE, "--actor", "zoe"
     )  # fmt: skip
     assert done.status == 2
-    assert "there is no such call to a model" in done.said
+    assert "no such call to a model" in done.said

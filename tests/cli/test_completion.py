@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.cli.commands import COMMANDS
-from cheaptalk.cli.shared.completion import OURS, VARIABLE
+from cheaptalk.cli.commands import COMMANDS, GROUPS
+from cheaptalk.cli.shared.completion import BUILT_IN, VARIABLE
 from tests.conftest import Command
 
 Tab = Callable[[str, str], list[str]]
@@ -49,29 +49,36 @@ def offers(shell: str, out: str) -> list[str]:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_commands_and_options_are_offered(tab: Tab, shell: str) -> None:
-    assert tab(shell, "") == list(COMMANDS)
-    assert tab(shell, "re") == ["resume", "report", "recipes", "restore"]
-    assert tab(shell, "run --max-") == ["--max-calls", "--max-tokens", "--max-dollars"]
-    assert tab(shell, "cache ") == ["stats", "clear", "export", "explain"]
+    assert tab(shell, "") == [*COMMANDS, *GROUPS]
+    assert tab(shell, "re") == ["resume", "report"]
+    assert tab(shell, "game ") == ["list", "strategies", "check", "new"]
+    assert tab(shell, "store re") == ["restore"]
+    assert tab(shell, "run --max-") == [
+        "--max-matches",
+        "--max-dollars",
+        "--max-calls",
+        "--max-tokens",
+    ]
+    assert tab(shell, "model cache ") == ["stats", "clear", "export", "explain"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("games barg", {"bargaining"}),
-        ("play bargaining --against boul", {"boulware"}),
-        ("play bargaining --as ", {"alice", "bob"}),
-        ("play bargaining --style ", set(ct.game_box("bargaining").styles)),
-        ("prompt bargaining --style ", set(ct.game_box("bargaining").styles)),
-        ("preset quick", {"quickstart"}),
+        ("game list barg", {"bargaining"}),
+        ("play bargaining --opponent boul", {"boulware"}),
+        ("play bargaining --seat ", {"alice", "bob"}),
+        ("play bargaining --prompt-style ", set(ct.get_game("bargaining").styles)),
+        ("model prompt bargaining --prompt-style ", set(ct.get_game("bargaining").styles)),
+        ("study presets quick", {"quickstart"}),
         ("run quick", {"quickstart"}),
         ("run q --roster self", {"self-play"}),
-        ("providers openai", {"openai", "openai-compatible"}),
+        ("model providers openai", {"openai", "openai-compatible"}),
         ("report s --recipe gl", {"glee"}),
         ("run quickstart --game barg", {"bargaining"}),
-        ("matches --game barg", {"bargaining"}),
-        ("judge s --judge hon", {"honesty"}),
+        ("match list --game barg", {"bargaining"}),
+        ("judge run s --rubric hon", {"honesty"}),
         ("plan ./mi", {"./mine.yaml"}),
         ("plan mi", {"mine.yaml"}),
     ],
@@ -89,7 +96,7 @@ def test_values_are_offered(
         ("run q --player rival=boulw", "rival=", "boulware"),
         ("run q --player rival=", "rival=", "openai/"),
         ("run q --roster glee:gpt-4o,o3", "glee:", "gpt-4o,o3-mini"),
-        ("rosters self-play:", "self-play:", "gpt-4"),
+        ("model rosters self-play:", "self-play:", "gpt-4"),
     ],
 )
 def test_values_of_several_parts_are_offered_as_each_shell_divides_words(
@@ -106,7 +113,7 @@ def test_names_that_are_offered_unloaded_are_those_that_are_registered() -> None
         "cheaptalk.presets": tuple(ct.studies.preset_names()),
         "cheaptalk.rosters": tuple(ct.players.roster_names()),
         "cheaptalk.rubrics": tuple(ct.judges.rubric_names()),
-    } == OURS
+    } == BUILT_IN
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -139,7 +146,7 @@ def test_nothing_is_left_beside_a_store_that_is_read(tab: Tab, tmp_path: Path) -
         assert tab("bash", "report ") == ["here", "now"], "what is in its log alone"
 
 
-@pytest.mark.parametrize("line", ["report ", "resume --store no.sqlite ", "play nogame --as "])
+@pytest.mark.parametrize("line", ["report ", "resume --store no.sqlite ", "play nogame --seat "])
 def test_nothing_is_offered_where_nothing_can_be_found(tab: Tab, tmp_path: Path, line: str) -> None:
     (tmp_path / "cheaptalk.sqlite").write_text("no store")
     assert tab("bash", line) == []

@@ -113,10 +113,10 @@ HURTS = {
         SET.format("body = substr(body, 1, length(body) - 9)"), "incomplete", ("show", "export")
     ),
     "a reason of bytes": Hurt(
-        SET.format("reason = x'00ff'"), "stands where a text should", ("show", "report", "export")
+        SET.format("reason = x'00ff'"), "expected a text", ("show", "report", "export")
     ),
     "a moment of no calendar": Hurt(
-        SET.format("finished = 9e300"), "stands where a moment should", ("show", "report", "export")
+        SET.format("finished = 9e300"), "expected a moment", ("show", "report", "export")
     ),
     "flipped bit": Hurt(flip, "decompressing", ("show", "export")),
     "no body": Hurt(SET.format("body = NULL"), "has no body", ("show", "export")),
@@ -125,7 +125,7 @@ HURTS = {
         "Expected `object`, got `array`", ("show", "export"),
     ),
     "JSON cut": Hurt(
-        SET.format("seats = substr(seats, 1, 9)"), "seats: it is broken off",
+        SET.format("seats = substr(seats, 1, 9)"), "seats: invalid or truncated JSON",
         ("show", "report", "export"),
     ),
     "bytes that are no text": Hurt(
@@ -145,59 +145,62 @@ HURTS = {
         SET.format("""outcome = '{"spoils": 3}'"""), "outcome is", ("report", "export")
     ),
     "unknown status": Hurt(
-        SET.format("status = 'won'"), '"won" is none of live, finished, forfeited, failed', ALL
+        SET.format("status = 'won'"), '"won" is not one of live, finished, forfeited, failed', ALL
     ),
     "a player who is not there": Hurt(
         SET.format("""seats = '{"alice": 99, "bob": 98}'"""), "player 99, who is not",
         ("show", "report", "export"),
     ),
     "a place without player": Hurt(
-        SET.format("seats = json_remove(seats, '$.bob')"), "has the places alice, bob",
+        SET.format("seats = json_remove(seats, '$.bob')"), "the seats of bargaining are alice, bob",
         ("show", "report", "export"),
     ),
     "payoff changed": Hurt(
         SET.format("payoffs = json_set(payoffs, '$.alice', 123456)"),
         'payoffs is {"alice":123456,',
     ),
-    "cost changed": Hurt(SET.format("input_tokens = 99"), "input_tokens is 99, and its answers"),
-    "no number": Hurt(SET.format("input_tokens = 'many'"), "input_tokens is no number"),
+    "cost changed": Hurt(SET.format("input_tokens = 99"), "input_tokens is 99, but its answers"),
+    "no number": Hurt(SET.format("input_tokens = 'many'"), "input_tokens is not a number"),
     "parameters changed": Hurt(
         "UPDATE configurations SET parameters = json_set(parameters, '$.money', 1)",
-        "its id is not that of its game, deal, seed and players",
+        "its id does not match its game, instance, seed and players",
     ),
     "player changed": Hurt(
         "UPDATE players SET spec = json_set(spec, '$.model', 'openai/gpt-4o')",
-        "its id is not that of its game, deal, seed and players",
+        "its id does not match its game, instance, seed and players",
     ),
     "move changed": Hurt(
         body(lambda data: data["answers"][0]["action"].update(alice_gain=1.0)), "refused", ("show",)
     ),
-    "answer missing": Hurt(body(lambda data: data["answers"].pop(0)), "has no question", ("show",)),
+    "answer missing": Hurt(body(lambda data: data["answers"].pop(0)), "no open request", ("show",)),
     "last answer missing": Hurt(
-        body(lambda data: data["answers"].pop()), "its answers end before the match does"
+        body(lambda data: data["answers"].pop()), "its answers end before the match"
     ),
     "answers out of order": Hurt(
-        body(lambda data: data["answers"].reverse()), "has no question", ("show",)
+        body(lambda data: data["answers"].reverse()), "matches no open request", ("show",)
     ),
     "an answer of nobody": Hurt(
-        body(lambda data: data["answers"][0].update(seat="carol")), 'seat "carol"',
+        body(lambda data: data["answers"][0].update(actor="carol")), 'recorded answer 0 of "carol"',
         ("show", "report", "export"),
     ),
     "seed changed": Hurt(
         body(lambda data: data.update(seed="mine")),
-        "its id is not that of its game, deal, seed and players",
+        "its id does not match its game, instance, seed and players",
     ),
     "sending of a finished match missing": Hurt(
-        "DELETE FROM calls WHERE match_id = :id", "was sent 2 times, and 0 of those before",
+        "DELETE FROM calls WHERE match_id = :id", "had 2 attempts, but 0 of those before",
     ),
     "configuration missing": Hurt(
-        "DELETE FROM configurations", "configuration_id names a row", ("show", "report", "export")
+        "DELETE FROM configurations", "configuration_id references a missing row",
+        ("show", "report", "export")
     ),
-    "membership missing": Hurt("DELETE FROM members WHERE match_number = 1", "no study has it"),
-    "purchase missing": Hurt("DELETE FROM purchases", "calls, and studies paid 0"),
+    "membership missing": Hurt(
+        "DELETE FROM members WHERE match_number = 1", "it belongs to no study"
+    ),
+    "purchase missing": Hurt("DELETE FROM purchases", "calls, but studies bought 0"),
     "study of a membership missing": Hurt(
         "INSERT INTO members (study_id, match_number) VALUES (99, 1)",
-        "study_id names a row of studies that is not there", where="row 99/1 of members",
+        "study_id references a missing row of studies", where="row 99/1 of members",
     ),
     "study of no object": Hurt(
         "UPDATE studies SET spec = '3'", "Expected `object`, got `int`", ALL[:1] + ALL[2:],
@@ -212,55 +215,56 @@ HURTS = {
         ("show", "export"), where="match :id, call 1",
     ),
     "state of a call unknown": Hurt(
-        "UPDATE calls SET state = 'lost' WHERE match_id = :id", '"lost" is none of sent',
+        "UPDATE calls SET state = 'lost' WHERE match_id = :id", '"lost" is not one of sent',
         ("show", "export"), where="match :id, call 1",
     ),
     "digest of a player changed": Hurt(
-        "UPDATE players SET digest = 'x' WHERE id = 1", "its digest is that of something else",
+        "UPDATE players SET digest = 'x' WHERE id = 1", "its digest does not match its contents",
         where="row 1 of players",
     ),
     "label swapped": Hurt(
-        "UPDATE rosters SET label = 'tiny 2'", "its digest is that of something else",
+        "UPDATE rosters SET label = 'tiny 2'", "its digest does not match its contents",
         where="row 1/1 of rosters",
     ),
     "study changed": Hurt(
         "UPDATE studies SET spec = json_set(spec, '$.seed', 99)",
-        "its digest is that of something else", where="study hurt",
+        "its digest does not match its contents", where="study hurt",
     ),
     "study renamed": Hurt(
-        "UPDATE studies SET name = 'whole'", "its digest is that of something else",
+        "UPDATE studies SET name = 'whole'", "its digest does not match its contents",
         ALL[2:], where="study whole",
     ),
-    "deal renamed": Hurt(SET.format("deal = '7'"), 'its deal is called "7", which is not'),
+    "instance renamed": Hurt(SET.format("instance = '7'"),
+    'its instance key is "7", which does not'),
     "an infinite payoff": Hurt(
         SET.format("payoffs = json_set(payoffs, '$.alice', json('1e999'))"),
         "payoffs: Expected `float`",
         ("show", "report", "export"),
     ),
     "call emptied": Hurt(
-        "UPDATE calls SET call = '{}' WHERE match_id = :id", "call: it asks nobody anything",
+        "UPDATE calls SET call = '{}' WHERE match_id = :id", "call: it contains no messages",
         where="match :id, call 1",
     ),
     "call without messages": Hurt(
-        "UPDATE calls SET call = json_remove(call, '$.messages')", "call: it asks nobody anything",
+        "UPDATE calls SET call = json_remove(call, '$.messages')", "call: it contains no messages",
         ("resume",), where="match :id, call 1",
     ),
     "view dropped": Hurt(
         "DROP VIEW v_matches", "it is missing", where="view v_matches",
     ),
     "table dropped": Hurt(
-        "DROP TABLE purchases", "no such table: purchases: it is damaged", ("status",),
+        "DROP TABLE purchases", "no such table: purchases: the file is damaged", ("status",),
         where="the database",
     ),
     "a match set back": Hurt(
-        SET.format("status = 'live'"), "it is live, and its row says how it ended"
+        SET.format("status = 'live'"), "its status is live, but its row contains a result"
     ),
     "a call of no seat": Hurt(
-        "UPDATE calls SET seat = 'carol' WHERE match_id = :id", 'there are calls of "carol"',
+        "UPDATE calls SET actor = 'carol' WHERE match_id = :id", 'it has calls of "carol"',
         ("export",),
     ),
     "a call of no study": Hurt(
-        "UPDATE calls SET study_id = 77 WHERE match_id = :id", "study_id names study 77",
+        "UPDATE calls SET study_id = 77 WHERE match_id = :id", "study_id references study 77",
         where="match :id, call 1",
     ),
     "JSON nested without end": Hurt(
@@ -294,12 +298,12 @@ def test_damage_is_told_by_every_command_and_found_by_the_doctor(
     path, id_ = damaged(whole, tmp_path, hurt)
     commands = {
         "status": ("status",),
-        "show": ("show", id_, "--calls"),
+        "show": ("match", "show", id_, "--calls"),
         "report": ("report", "hurt", "--out", "r.html"),
-        "export": ("export", "hurt", "--out", "x"),
+        "export": ("store", "export", "hurt", "--out", "x"),
         "resume": ("resume", "hurt"),
     }
-    done = cheaptalk("doctor", "--deep", "--json", "--store", str(path))
+    done = cheaptalk("store", "doctor", "--deep", "--json", "--store", str(path))
     said = {(one["what"], one["detail"]) for one in json.loads(done.out) if not one["ok"]}
     where = (hurt.where or "match :id").replace(":id", id_)
     assert [detail for what, detail in said if what == where and hurt.found in detail], said
@@ -315,5 +319,5 @@ def test_damage_is_told_by_every_command_and_found_by_the_doctor(
 
 @pytest.mark.usefixtures("importable")
 def test_a_whole_store_is_called_sound_with_its_counts(whole: Path, cheaptalk: Command) -> None:
-    last = cheaptalk("doctor", "--deep", "--store", str(whole)).out.splitlines()[-1]
+    last = cheaptalk("store", "doctor", "--deep", "--store", str(whole)).out.splitlines()[-1]
     assert "is sound: 3 matches and 4 open calls read, 2 matches replayed in" in last, last

@@ -25,7 +25,7 @@ def test_all_is_said_in_plain_lines(cheaptalk: Command, monkeypatch: pytest.Monk
     monkeypatch.setenv("VLLM_API_KEY", "sk-secret")
     for unset in ("GEMINI_API_KEY", "OLLAMA_API_KEY"):
         monkeypatch.delenv(unset, raising=False)
-    done = cheaptalk("doctor")
+    done = cheaptalk("store", "doctor")
     lines = done.out.splitlines()
     assert done.status == 0
     assert f"ok  cheaptalk: {ct.__version__}" in lines
@@ -33,9 +33,9 @@ def test_all_is_said_in_plain_lines(cheaptalk: Command, monkeypatch: pytest.Monk
     assert "ok  openai: OPENAI_API_KEY is set" in lines
     assert "--  gemini: GEMINI_API_KEY is not set" in lines
     assert "ok  vllm: VLLM_API_KEY is set" in lines
-    assert "--  groq: GROQ_API_KEY holds a line break or the like inside: " in done.out
+    assert "--  groq: GROQ_API_KEY contains a line break or another control character: " in done.out
     assert "ollama" not in done.out, "it needs no key"
-    assert lines[-1] == "ok  store: cheaptalk.sqlite does not exist yet; the first run makes it"
+    assert lines[-1] == "ok  store: cheaptalk.sqlite does not exist yet; the first run creates it"
     assert "sk-sec" not in done.out + done.err
 
 
@@ -74,7 +74,7 @@ def test_what_optional_parts_lack_is_said_with_how_to_get_it(
     parts = {"analysis": ("absent", "gone"), "learn": ("absent",), "web": ("fine",),
              "lm": ("fine", "hurt", "absent")}  # fmt: skip
     monkeypatch.setattr(doctor, "extras", lambda: parts)
-    data = {one["what"]: one for one in json.loads(cheaptalk("doctor", "--json").out)}
+    data = {one["what"]: one for one in json.loads(cheaptalk("store", "doctor", "--json").out)}
     assert data["[web]"] == {"what": "[web]", "ok": True, "detail": "fine 2.5"}
     assert data["[analysis]"]["ok"] is False
     assert data["[analysis]"]["detail"] == (
@@ -91,19 +91,21 @@ def test_what_optional_parts_lack_is_said_with_how_to_get_it(
 def test_what_is_registered_where_nobody_looks_is_told(
     cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chess = EntryPoint("chess", "chess_games:BOX", "cheaptalk.game")
+    chess = EntryPoint("chess", "chess_games:SPEC", "cheaptalk.game")
     monkeypatch.setattr(doctor, "entry_points", lambda: EntryPoints([chess]))
     assert (
-        '--  plug-in: "chess" (chess_games:BOX) is registered under "cheaptalk.game" (did you mean '
-        '"cheaptalk.games"?), where nobody looks: mend, upgrade or uninstall its package'
-    ) in cheaptalk("doctor").out.splitlines()
+        '--  plug-in: "chess" (chess_games:SPEC) is registered under "cheaptalk.game" (did you '
+        "mean "
+        '"cheaptalk.games"?), which is not an entry point group; fix, upgrade or uninstall its '
+        "package"
+    ) in cheaptalk("store", "doctor").out.splitlines()
 
 
 def test_a_process_that_has_loaded_nothing_looks_where_the_package_registers() -> None:
     code = (
         "import sys; from importlib import import_module; from cheaptalk.cli import main\n"
         "import_module('cheaptalk.doctor').imported = lambda modules: []\n"
-        "sys.argv[1:] = ['doctor']; main()"
+        "sys.argv[1:] = ['store', 'doctor']; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "ok  games: " in done.stdout
@@ -114,7 +116,7 @@ def test_a_process_that_has_loaded_nothing_looks_where_the_package_registers() -
 def test_a_sound_store_is_counted(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec()))
     cheaptalk("run", "small.yaml")
-    assert cheaptalk("doctor").out.splitlines()[-1] == (
+    assert cheaptalk("store", "doctor").out.splitlines()[-1] == (
         "ok  store: cheaptalk.sqlite is sound and holds 2 matches"
     )
 
@@ -126,7 +128,7 @@ def test_a_deep_look_at_a_store_imports_no_optional_part(
     monkeypatch.setattr(
         doctor, "extras", lambda: {"all": ("json", "json.decoder"), "no": ("absent", "absent.part")}
     )
-    lines = cheaptalk("doctor", "--deep").out.splitlines()
+    lines = cheaptalk("store", "doctor", "--deep").out.splitlines()
     assert "ok  [all]: json is installed, json.decoder is installed" in lines
     assert '--  [no]: missing absent, absent.part: pip install "cheaptalk[no]"' in lines
 
@@ -134,16 +136,19 @@ def test_a_deep_look_at_a_store_imports_no_optional_part(
 @pytest.mark.usefixtures("importable")
 def test_a_store_that_is_none_or_damaged_ends_with_1(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("dear diary " * 100)
-    done = cheaptalk("doctor", "--store", "diary.txt")
+    done = cheaptalk("store", "doctor", "--store", "diary.txt")
     assert done.status == 1
-    assert "--  store: diary.txt: file is not a database: it is damaged or no store" in done.out
-    (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(deals=300)))
+    assert (
+        "--  store: diary.txt: file is not a database: the file is damaged or not a store"
+        in done.out
+    )
+    (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(instances=300)))
     cheaptalk("run", "many.yaml")
     path = tmp_path / "cheaptalk.sqlite"
     with path.open("r+b") as file:
         file.seek(path.stat().st_size // 2)
         file.write(b"\x99" * 20_000)
-    done = cheaptalk("doctor")
+    done = cheaptalk("store", "doctor")
     assert done.status == 1
     assert "--  store: cheaptalk.sqlite" in done.out
     assert "damaged" in done.out

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.cli.commands import COMMANDS
+from cheaptalk.cli.commands import full_names
 from cheaptalk.cli.shared.layout import table_lines
 from cheaptalk.cli.shared.printing import err, out, print_table, say
 from tests.conftest import Command
@@ -13,19 +13,25 @@ from tests.fakes import study
 
 LONG = "a_word_that_is_by_far_too_long_for_a_narrow_terminal"
 PRINTING = [
-    ("games",), ("games", "item_bargaining"), ("players",), ("rosters",), ("rosters", "glee"),
-    ("preset",), ("providers",), ("providers", "openai"), ("prices",), ("prices", "vllm/x"),
-    ("recipes",), ("prompt", "persuasion"), ("plan", "small"), ("plan", "small", "--matches"),
-    ("status",), ("matches",), ("show", "MATCH"), ("batches",), ("cache", "--cache-file", "none"),
-    ("compare", "small", "small"), ("leaderboard", "small"), ("metagame", "small"), ("doctor",),
-    ("judge", "small", "--report"), ("judge", "small", "--judge", "promises", "--ask"),
-    ("ctl", "small"), ("run", "small"), ("resume", "small"),
-    ("check", "guess_the_average", "--seeds", "1"),
+    ("game", "list"), ("game", "list", "item_bargaining"), ("game", "strategies"),
+    ("model", "rosters"), ("model", "rosters", "glee"), ("study", "presets"),
+    ("model", "providers"), ("model", "providers", "openai"), ("model", "prices"),
+    ("model", "prices", "vllm/x"), ("study", "recipes"), ("model", "prompt", "persuasion"),
+    ("plan", "small"), ("plan", "small", "--list-matches"), ("status",), ("match", "list"),
+    ("match", "show", "MATCH"), ("model", "batches"),
+    ("model", "cache", "stats", "--cache-file", "none"), ("compare", "small", "small"),
+    ("leaderboard", "small"), ("metagame", "small"), ("store", "doctor"),
+    ("judge", "run", "small", "--results-only"),
+    ("judge", "run", "small", "--rubric", "promises", "--show-prompt"),
+    ("control", "small"), ("run", "small"), ("resume", "small"),
+    ("game", "check", "guess_the_average", "--seeds", "1"),
 ]  # fmt: skip
 """Commands that print for people, each as it is typed."""
 OTHERS = {
-    "view", "play", "serve", "bots", "import", "report", "export", "label", "new", "stand-in",
-    "train", "exploitability", "lm", "copy", "archive", "restore", "profile", "mcp",
+    "view", "play", "serve", "study bots", "store import", "report", "store export", "judge label",
+    "game new", "model mock-server", "model mcp", "store copy", "store archive", "store restore",
+    "profile", "train policy", "train exploitability", "train pretrain", "train tune",
+    "train self-play", "train experiment",
 }  # fmt: skip
 """Those that serve, ask or write instead, and say in a line or two what they did."""
 
@@ -35,7 +41,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with a study that has ended, of a player with a long name."""
     path = tmp_path_factory.mktemp("printing") / "small.sqlite"
     players = {LONG: {"strategy": "random"}, "fair": {"strategy": "equal_split"}}
-    small = study(players=players, pairing=[[LONG, "fair"], ["fair", LONG]], deals=2)
+    small = study(players=players, pairing=[[LONG, "fair"], ["fair", LONG]], instances=2)
     ct.run(small, path)
     return path
 
@@ -67,7 +73,11 @@ def test_nothing_is_wrapped_in_a_pipe_and_no_word_is_broken_on_a_terminal(
 
 
 def test_every_command_is_looked_at() -> None:
-    assert {command[0] for command in PRINTING} | OTHERS == set(COMMANDS)
+    printing = {
+        name for name in full_names() for command in PRINTING
+        if command[: len(name.split())] == tuple(name.split())
+    }  # fmt: skip
+    assert printing | OTHERS == set(full_names())
 
 
 @pytest.mark.parametrize("width", range(8, 60, 3))

@@ -17,14 +17,14 @@ from tests.fakes import Server, spec, with_model
 COMMANDS = [
     ("run", "small.yaml"),
     ("resume", "small"),
-    ("judge", "small", "--judge", "promises", "--model", "vllm/tiny@http://127.0.0.1:1/v1"),
+    ("judge", "run", "small", "--rubric", "promises", "--model", "vllm/tiny@http://127.0.0.1:1/v1"),
     ("play", "bargaining", "--seed", "1"),
-    ("import", "glee", "games"),
+    ("store", "import", "glee", "games"),
 ]
 STATE = RunState(
     run="r", study="big", pid=4321, started=0, written=0, state="running", planned=8, done=2,
     live=1, failed=0, left=5, per_second=0, eta=None, concurrency=1, calls=0, tokens=0,
-    dollars=None, budget={}, quiet=0, lanes=[], replies={},
+    dollars=None, budget={}, quiet=0, limiters=[], replies={},
 )  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def held(cheaptalk: Command, tmp_path: Path) -> Iterator[ct.Store]:
     (tmp_path / "games").mkdir()
     with Server() as server:
         (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec(**with_model(server.url))))
-        assert cheaptalk("run", "small.yaml", "--limit", "1").status == 0
+        assert cheaptalk("run", "small.yaml", "--max-matches", "1").status == 0
         changed = spec(**with_model(server.url), seed=1)
         (tmp_path / "small.yaml").write_text(yaml.safe_dump(changed))
         with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store, store.writing():
@@ -50,12 +50,16 @@ def test_who_holds_a_store_is_told_before_anything_else(
     done = cheaptalk(*command)
     assert (done.status, done.out) == (2, "")
     assert len(done.err.splitlines()) == 1, "no estimate, and nothing asked"
-    assert "another cheaptalk is writing to it; wait for it to end, or stop it" in done.err
+    assert (
+        "another cheaptalk process is writing to the store; wait until it ends, or stop it"
+        in done.err
+    )
     held.backend.mailbox.write_account(STATE.model_dump_json())
     assert cheaptalk(*command).err == (
-        'error: cheaptalk.sqlite: another cheaptalk is writing to it: process 4321 is at "big" '
-        "(2 of 8 matches ended); wait for it to end, or look after it with: "
-        "cheaptalk ctl big --store cheaptalk.sqlite\n"
+        "error: cheaptalk.sqlite: another cheaptalk process is writing to the store: process "
+        '4321 is running "big" '
+        "(2 of 8 matches ended); wait for it to end, or control it with: "
+        "cheaptalk control big --store cheaptalk.sqlite\n"
     )
 
 
@@ -67,18 +71,18 @@ def test_a_run_between_scripts_is_told_from_its_first_moment(
 
     def play_chunk(matches: list[PlannedMatch]) -> scripted.Chunk:
         with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
-            with pytest.raises(ct.records.StoreHeld) as held:
+            with pytest.raises(ct.records.StoreLocked) as held:
                 ct.studies.check_free(store)
             told.append(str(held.value))
         return usual(matches)
 
     monkeypatch.setattr(scripted, "play_chunk", play_chunk)
-    assert cheaptalk("run", "quickstart", "--limit", "1").status == 0
-    assert [f'process {os.getpid()} is at "quickstart"' in one for one in told] == [True]
+    assert cheaptalk("run", "quickstart", "--max-matches", "1").status == 0
+    assert [f'process {os.getpid()} is running "quickstart"' in one for one in told] == [True]
 
 
 def test_what_only_reads_goes_on_while_a_store_is_held(cheaptalk: Command, held: ct.Store) -> None:
     judge = COMMANDS[2]
-    for command in (("plan", "small.yaml"), ("status",), (*judge, "--ask")):
+    for command in (("plan", "small.yaml"), ("status",), (*judge, "--show-prompt")):
         assert cheaptalk(*command).status in (0, 2)
         assert "another cheaptalk" not in cheaptalk(*command).err

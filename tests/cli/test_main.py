@@ -36,7 +36,7 @@ def test_an_error_has_a_status_and_is_told_in_one_sentence(
         raise error
 
     monkeypatch.setitem(main.__globals__, "app", fail)
-    done = cheaptalk("games")
+    done = cheaptalk("game", "list")
     assert (done.status, done.said) == (status, said)
 
 
@@ -79,19 +79,20 @@ def test_a_quiet_command_prints_results_and_errors_alone(
         return cheaptalk(*before_or_behind(option, "run", "small.yaml", "--yes")[place])
 
     run(0, "-q")
-    assert "small: seed is 1; what is stored has 0" in run(1, "--verbose").err
+    assert "small: seed is 1 (stored: 0)" in run(1, "--verbose").err
     done = run(2, "-q")
     assert (done.status, done.err) == (0, "")
     assert "small: 2 of 2 matches ended" in done.out
     assert "with: cheaptalk" not in done.out
     none = cheaptalk(*before_or_behind("--quiet", "resume", "none")[place])
     assert (none.status, none.said[:7]) == (2, "error: ")
-    assert "small: seed is 3; what is stored has 2" in run(3, "--verbose").err
+    assert "small: seed is 3 (stored: 2)" in run(3, "--verbose").err
 
 
 HINTING = [
-    ("games",), ("games", "bargaining"), ("preset",), ("providers",), ("recipes",), ("rosters",),
-    ("prices",), ("new", "player", "mine"),
+    ("game", "list"), ("game", "list", "bargaining"), ("study", "presets"), ("study", "recipes"),
+    ("model", "providers"), ("model", "rosters"), ("model", "prices"),
+    ("game", "new", "player", "mine"),
 ]  # fmt: skip
 
 
@@ -109,9 +110,9 @@ def test_hints_stand_behind_what_was_asked_for_and_not_in_a_quiet_command(
 WRITING = [
     ("report", "s", "--out"), ("report", "s", "--recipe", "glee", "--tables"),
     ("compare", "a", "b", "--out"), ("leaderboard", "s", "--tables"), ("metagame", "s", "--out"),
-    ("export", "s", "--out"), ("label", "s", "--judge", "honesty", "--sheet"),
-    ("cache", "export", "--out"), ("prices", "--init"), ("new", "player", "mine", "--out"),
-    ("metagame", "s", "--export"),
+    ("store", "export", "s", "--out"), ("judge", "label", "s", "--rubric", "honesty", "--sheet"),
+    ("model", "cache", "export", "--out"), ("model", "prices", "--init"),
+    ("game", "new", "player", "mine", "--out"), ("metagame", "s", "--save-payoffs"),
 ]  # fmt: skip
 
 
@@ -121,7 +122,7 @@ def test_no_command_writes_a_file_that_is_named_as_standard_output_is(
 ) -> None:
     done = cheaptalk(*line, "-")
     assert (done.status, done.out) == (2, "")
-    assert re.search(rf"'{line[-1]}'.*: it writes files, and not to standard output", done.said)
+    assert re.search(rf"'{line[-1]}'.*: cannot write to standard output", done.said)
     assert not list(tmp_path.iterdir())
 
 

@@ -20,7 +20,7 @@ GAMES = {
         "mute": {"model": "script/silent"},
     },
     "pairing": [["luck", "luck"], ["fair", "luck"], ["fair", "mute"], ["fair", "fair"]],
-    "deals": 2,
+    "instances": 2,
 }
 
 
@@ -36,7 +36,7 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def matches(cheaptalk: Command, where: str) -> Command:
     """Runs the command on that store: ``matches("small", "--limit", "1")``."""
-    return lambda *options: cheaptalk("matches", *options, "--store", where)
+    return lambda *options: cheaptalk("match", "list", *options, "--store", where)
 
 
 def listed(matches: Command, *options: str) -> list[dict[str, Any]]:
@@ -58,7 +58,7 @@ def test_matches_are_listed_in_a_line_each_that_begins_with_their_id(
     assert line.split("  ", 1)[1].startswith("bargaining   finished   alice fair 50, bob fair 50")
     (muted, *_) = (line for line in lines if "mute" in line)
     assert muted.endswith("forfeited  alice fair, bob mute: forfeited by mute as bob: unparsable")
-    shown = cheaptalk("show", lines[0][:12], "--store", where)
+    shown = cheaptalk("match", "show", lines[0][:12], "--store", where)
     assert (shown.status, records[0].id in shown.out) == (0, True)
 
 
@@ -69,14 +69,14 @@ def test_matches_are_listed_in_a_line_each_that_begins_with_their_id(
         (("small",), 10),
         (("small", "--game", "negotiation"), 2),
         (("--game", "negotiation", "--game", "bargaining"), 12),
-        (("--player", "mute"), 2),
-        (("--player", "luck", "--player", "fair"), 2),
-        (("small", "--seat", "alice=fair", "--game", "bargaining"), 6),
+        (("--with-player", "mute"), 2),
+        (("--with-player", "luck", "--with-player", "fair"), 2),
+        (("small", "--seat-player", "alice=fair", "--game", "bargaining"), 6),
         (("--state", "forfeited"), 2),
         (("small", "--state", "forfeited", "--state", "finished"), 10),
         (("--limit", "3"), 3),
-        (("small", "--where", "payoff.alice=50", "--where", "agreement > 0"), 2),
-        (("small", "--where", "payoff.nobody=50"), 0),
+        (("small", "--where", "payoff_alice=50", "--where", "agreement > 0"), 2),
+        (("small", "--where", "payoff_nobody=50"), 0),
     ],
 )
 def test_matches_that_fit_are_listed(
@@ -106,12 +106,12 @@ def test_matches_are_sorted(matches: Command) -> None:
     [
         (("smal",), 'no study "smal" (did you mean "small"?)'),
         (("--game", "bargain"), 'unknown game "bargain" (did you mean "bargaining"?)'),
-        (("--player", "lucky"), 'unknown player "lucky" (did you mean "luck"?)'),
-        (("--seat", "alice=lucky"), 'unknown player "lucky" (did you mean "luck"?)'),
-        (("--seat", "alice"), '"alice" is not PLACE=LABEL'),
-        (("--where", "agreemnt=1"), 'unknown measure "agreemnt" (did you mean "agreement"?)'),
-        (("--where", "agreement=yes"), '"agreement=yes" is not NAME=NUMBER'),
-        (("--where", "agreement"), '"agreement" is not NAME=NUMBER'),
+        (("--with-player", "lucky"), 'unknown player "lucky" (did you mean "luck"?)'),
+        (("--seat-player", "alice=lucky"), 'unknown player "lucky" (did you mean "luck"?)'),
+        (("--seat-player", "alice"), 'expected SEAT=LABEL, got "alice"'),
+        (("--where", "agreemnt=1"), 'unknown metric "agreemnt" (did you mean "agreement"?)'),
+        (("--where", "agreement=yes"), '"agreement=yes" is not a condition'),
+        (("--where", "agreement"), '"agreement" is not a condition'),
         (("--state", "done"), "'done' is not one of"),
     ],
 )
@@ -122,6 +122,6 @@ def test_a_wrong_wish_is_told(matches: Command, options: tuple[str, ...], saying
 
 
 def test_where_nothing_fits_that_is_said(matches: Command) -> None:
-    done = matches("--where", "payoff.alice=12345")
-    assert (done.status, done.out, done.err) == (0, "", "no match fits\n")
-    assert matches("--where", "payoff.alice=12345", "--json").out == "[]\n"
+    done = matches("--where", "payoff_alice=12345")
+    assert (done.status, done.out, done.err) == (0, "", "no matches found\n")
+    assert matches("--where", "payoff_alice=12345", "--json").out == "[]\n"

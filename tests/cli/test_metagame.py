@@ -29,12 +29,12 @@ def payoffs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """A store in which the heuristics have played a few deals."""
+    """A store in which the heuristics have played a few instances."""
     study = ct.preset(HEURISTICS)
     assert study is not None
     path = tmp_path / "study.sqlite"
     with ct.Store.open(path, create=True) as opened:
-        ct.run(study.model_copy(update={"deals": 5}), opened)
+        ct.run(study.model_copy(update={"instances": 5}), opened)
     return path
 
 
@@ -57,7 +57,7 @@ def test_a_payoff_file_is_solved(cheaptalk: Command, payoffs: Path) -> None:
         "  walk 1.000: payoff 303.50, regret 0",
     ]
     assert lines[4].split()[:4] == ["walk", "1.000", "303.50", "0.00"]
-    assert "No intervals: the payoffs were given without the matches behind them." in lines
+    assert "No intervals: the payoffs were given without matches." in lines
 
 
 def test_small_payoffs_are_no_zeros(cheaptalk: Command, tmp_path: Path) -> None:
@@ -74,26 +74,26 @@ def test_a_search_that_stops_at_its_limit_says_so(cheaptalk: Command, tmp_path: 
     names = tuple("abcdefghijklmnopqrst")
     table = ct.equilibrium.PayoffTable(names, names, game, game.T)
     ct.equilibrium.write_payoffs(table, tmp_path / "many.csv")
-    done = cheaptalk("metagame", str(tmp_path / "many.csv"), "--limit", "1000")
+    done = cheaptalk("metagame", str(tmp_path / "many.csv"), "--max-supports", "1000")
     assert "and perhaps others" in done.out
-    assert (
-        "  The search stopped at its limit: an equilibrium that is not listed has an entropy"
-        in (done.out)
-    )
-    whole = cheaptalk("metagame", str(tmp_path / "many.csv"), "--limit", "0")
+    assert "  The search stopped at its limit: an unlisted equilibrium has an entropy" in (done.out)
+    whole = cheaptalk("metagame", str(tmp_path / "many.csv"), "--max-supports", "0")
     assert "and no others" in whole.out
 
 
 def test_a_study_is_solved_with_intervals(cheaptalk: Command, store: Path, tmp_path: Path) -> None:
     page, file = tmp_path / "page.html", tmp_path / "bg5.nfg"
-    arguments = ["metagame", HEURISTICS, "--store", str(store), "--bootstrap", "40"]
-    files = ["--out", str(page), "--export", str(file)]
+    arguments = ["metagame", HEURISTICS, "--store", str(store), "--draws", "40"]
+    files = ["--out", str(page), "--save-payoffs", str(file)]
     done = cheaptalk(*arguments, "--seed", "3", "--game", "BG5", *files)
     assert done.status == 0
     assert done.out.startswith("BG5: 5 strategies, 125 matches\n")
     assert re.search(r"\d \(\d+\.\d+ to \d+\.\d+\)", done.out)
-    assert "40 bootstrap draws of at least 5 deals a cell (the same deals in all cells" in done.out
-    assert f"The page is at {page}" in done.out
+    assert (
+        "40 bootstrap draws of at least 5 instances per cell (the same instances in all cells"
+        in done.out
+    )
+    assert f"Page written to {page}" in done.out
     assert "40 draws with the seed 3" in page.read_text(encoding="utf-8")
     table = ct.equilibrium.read_payoffs(file)
     told = cheaptalk(*arguments, "--seed", "3", "--game", "BG5", "--json")
@@ -106,8 +106,8 @@ def test_a_study_is_solved_with_intervals(cheaptalk: Command, store: Path, tmp_p
 
 
 def test_strategies_can_be_left_out(cheaptalk: Command, store: Path) -> None:
-    arguments = ["metagame", HEURISTICS, "--store", str(store), "--bootstrap", "0", "--json"]
-    done = cheaptalk(*arguments, "--without", "aspire", "--without", "random")
+    arguments = ["metagame", HEURISTICS, "--store", str(store), "--draws", "0", "--json"]
+    done = cheaptalk(*arguments, "--exclude", "aspire", "--exclude", "random")
     games = json.loads(done.out)
     assert [game["game"] for game in games] == ["BG4", "BG5", "BG6", "BGS0"]
     assert {tuple(game["strategies"]) for game in games} == {("soft", "tough", "walk")}
@@ -117,15 +117,15 @@ def test_strategies_can_be_left_out(cheaptalk: Command, store: Path) -> None:
     ("arguments", "said"),
     [
         (["--game", "BG7"], 'no game "BG7" (did you mean "BG6"?) in this study'),
-        (["--without", "talk"], 'No strategy "talk"'),
-        (["--export", "all.csv"], "choose one with --game: BG4, BG5, BG6, BGS0"),
-        (["--game", "BG4", "--export", "a.txt"], "payoff files end in .nfg or .csv"),
+        (["--exclude", "talk"], 'No strategy "talk"'),
+        (["--save-payoffs", "all.csv"], "choose one with --game: BG4, BG5, BG6, BGS0"),
+        (["--game", "BG4", "--save-payoffs", "a.txt"], "payoff files must end in .nfg or .csv"),
     ],
 )
 def test_a_study_that_cannot_be_analysed_so_is_an_error(
     cheaptalk: Command, store: Path, arguments: list[str], said: str
 ) -> None:
-    done = cheaptalk("metagame", HEURISTICS, "--store", str(store), "--bootstrap", "0", *arguments)
+    done = cheaptalk("metagame", HEURISTICS, "--store", str(store), "--draws", "0", *arguments)
     assert done.status == 2
     assert said in " ".join(done.said.split())
 
@@ -133,7 +133,7 @@ def test_a_study_that_cannot_be_analysed_so_is_an_error(
 def test_a_file_that_cannot_be_analysed_is_an_error(cheaptalk: Command, payoffs: Path) -> None:
     one_game = cheaptalk("metagame", str(payoffs), "--game", "BG4")
     assert one_game.status == 2
-    assert "a payoff file holds one game" in one_game.said
+    assert "a payoff file, which has one game" in one_game.said
     payoffs.write_text(BASELINES.replace("303,", ",", 1), encoding="utf-8")
     empty = cheaptalk("metagame", str(payoffs))
     assert empty.status == 2
@@ -155,27 +155,27 @@ def test_a_continuum_is_called_one(cheaptalk: Command, tmp_path: Path) -> None:
     done = cheaptalk("metagame", str(file))
     assert "1 continuum of symmetric equilibria, and no others" in done.out
     assert "  a 0.500, b 0.500: payoff 1.000, regret 0, of a continuum" in done.out
-    assert "  Every payoff is 1.000: nobody gains by any choice.\n" in done.out
-    assert "Best reply leaves out ties: several replies are best against a, b.\n" in done.out
+    assert "  Every payoff is 1.000: no deviation gains anything.\n" in done.out
+    assert "Best response excludes ties: several responses are best against a, b.\n" in done.out
 
 
 @pytest.mark.parametrize(
     "option",
-    ["--store=a", "--game=BG4", "--paired", "--one-sided", "--bootstrap=9", "--viewer=here"],
+    ["--store=a", "--game=BG4", "--paired", "--allow-single-order", "--draws=9", "--viewer=here"],
 )
 def test_what_only_a_study_has_is_refused_for_a_file(
     cheaptalk: Command, payoffs: Path, option: str
 ) -> None:
     done = cheaptalk("metagame", str(payoffs), option)
     assert (done.status, done.out) == (2, "")
-    assert "a payoff file holds one game, and no matches" in done.said
+    assert "a payoff file, which has one game and no matches" in done.said
 
 
 def test_a_payoff_file_is_never_written_over(cheaptalk: Command, payoffs: Path) -> None:
-    for option in ("--export", "--out"):
+    for option in ("--save-payoffs", "--out"):
         done = cheaptalk("metagame", str(payoffs), option, str(payoffs))
         assert (done.status, done.out) == (2, "")
-        assert "is the payoff file" in done.said
+        assert "is the input file" in done.said
     assert payoffs.read_text(encoding="utf-8") == BASELINES
 
 
@@ -185,7 +185,7 @@ def test_a_file_with_another_ending_is_not_taken_for_a_study(
     (tmp_path / "file.txt").write_text(BASELINES, encoding="utf-8")
     done = cheaptalk("metagame", "file.txt")
     assert done.status == 2
-    assert "file.txt is a file whose name ends neither in" in done.said
+    assert "file.txt is not a payoff file" in done.said
 
 
 def test_a_game_prints_in_python_as_on_the_command_line(cheaptalk: Command, payoffs: Path) -> None:
@@ -193,14 +193,14 @@ def test_a_game_prints_in_python_as_on_the_command_line(cheaptalk: Command, payo
     one = ct.equilibrium.analyse_payoffs("baselines", table)
     assert cheaptalk("metagame", str(payoffs)).out == f"{one}\n\n"
     assert repr(one) == "<Analysis of baselines: 1 symmetric equilibrium, and no others>"
-    assert "{walk: 1.0000}" in str(one.found)
+    assert "{walk: 1.0000}" in str(one.solution)
     two = ct.equilibrium.analyse_bimatrix("baselines", table)
-    assert cheaptalk("metagame", str(payoffs), "--by-seat").out == f"{two}\n\n"
+    assert cheaptalk("metagame", str(payoffs), "--two-populations").out == f"{two}\n\n"
     assert repr(two).startswith("<SeatsAnalysis of baselines: 1 continuum of equilibria")
 
 
 def test_games_are_printed_one_after_the_other(cheaptalk: Command, store: Path) -> None:
-    chosen = ["--game", "BG4", "--game", "BG5", "--bootstrap", "0", "--without", "walk"]
+    chosen = ["--game", "BG4", "--game", "BG5", "--draws", "0", "--exclude", "walk"]
     done = cheaptalk("metagame", HEURISTICS, "--store", str(store), *chosen, "--provider", "x=y")
     assert done.status == 2
     assert [line for line in done.out.splitlines() if line.startswith("BG")] == [

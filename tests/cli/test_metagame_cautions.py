@@ -20,7 +20,7 @@ STUDY: dict[str, Any] = {
         "tiny": {"model": "vllm/tiny"}, "soft": {"strategy": "soft"}, "tough": {"strategy": "tough"}
     },
 }  # fmt: skip
-FEW = "the cell with the fewest matches has 3 instances, and it takes 6"
+FEW = "the smallest cell has 3 instances; at least 6 are needed"
 
 
 def breaking(matches: int) -> Canned:
@@ -39,23 +39,23 @@ def breaking(matches: int) -> Canned:
 def answers(cheaptalk: Command, store: Path, *options: str) -> tuple[str, dict[str, Any], str]:
     """Return the terminal's text, the JSON and the page, each in one line."""
     page = store.with_name("page.html")
-    arguments = ("metagame", "few", "--store", str(store), "--bootstrap", "50", *options)
+    arguments = ("metagame", "few", "--store", str(store), "--draws", "50", *options)
     text = cheaptalk(*arguments, "--out", str(page))
     assert text.status == 0, text.err
     [game] = json.loads(cheaptalk(*arguments, "--json").out)
     return " ".join(text.out.split()), game, html.unescape(" ".join(page.read_text().split()))
 
 
-@pytest.mark.parametrize("options", [(), ("--by-seat",)])
+@pytest.mark.parametrize("options", [(), ("--two-populations",)])
 def test_too_few_instances_are_said_everywhere(
     options: tuple[str, ...], cheaptalk: Command, tmp_path: Path
 ) -> None:
     """The terminal said that an equilibrium exists in all draws of three instances."""
     path = tmp_path / "store.sqlite"
     with ct.Store.open(path, create=True) as store:
-        ct.run(ct.Study.model_validate(STUDY | {"deals": 3}), store, models=Canned())
+        ct.run(ct.Study.model_validate(STUDY | {"instances": 3}), store, models=Canned())
     text, game, page = answers(cheaptalk, path, *options)
-    caution = f"How sure that is cannot be told: {FEW}"
+    caution = f"The uncertainty cannot be estimated: {FEW}"
     assert f"{caution}." in text
     assert "exists in" not in text
     assert game["cautions"] == [caution]
@@ -66,15 +66,18 @@ def test_too_few_instances_are_said_everywhere(
 def test_unfinished_matches_are_counted_everywhere(cheaptalk: Command, tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     with ct.Store.open(path, create=True) as store:
-        ct.run(ct.Study.model_validate(STUDY | {"deals": 9}), store, models=breaking(3))
+        ct.run(ct.Study.model_validate(STUDY | {"instances": 9}), store, models=breaking(3))
     text, game, page = answers(cheaptalk, path)
-    finished = "and only finished matches count: failures on poor deals make a strategy seem better"
+    finished = (
+        "and only finished matches count; if a strategy fails on bad instances, its payoff is "
+        "overestimated"
+    )
     caution = f"3 of 81 matches failed, {finished}"
     assert f"{caution}." in text
     assert caution in game["cautions"]
     assert (game["unscored"], game["matches_of_any_status"]) == ({"failed": 3}, 81)
     assert f"{caution}." in page
-    _, game, page = answers(cheaptalk, path, "--without", "tiny")
+    _, game, page = answers(cheaptalk, path, "--exclude", "tiny")
     assert game["unscored"] == {}
     assert "matches failed" not in page
 
@@ -85,13 +88,13 @@ def test_payoffs_that_never_varied_do_not_tell_who_is_chosen(
     """All draws of such payoffs are equal, which was taken for certainty."""
     path = tmp_path / "store.sqlite"
     study = STUDY | {
-        "games": [{"game": "bargaining", "fixed": {"horizon": 6}}], "deals": 8,
+        "games": [{"game": "bargaining", "fixed": {"horizon": 6}}], "instances": 8,
         "players": {"even": {"strategy": "equal_split"}, "hard": {"strategy": "boulware"}},
     }  # fmt: skip
     with ct.Store.open(path, create=True) as store:
         ct.run(ct.Study.model_validate(study), store)
     text, game, page = answers(cheaptalk, path)
-    why = "no payoff varied within a cell, and other deals can differ"
+    why = "payoffs did not vary within any cell, but other instances can differ"
     assert game["uncertain_because"] == why
-    assert f"How sure that is cannot be told: {why}." in text
-    assert f"How sure that is cannot be told: {why}." in page
+    assert f"The uncertainty cannot be estimated: {why}." in text
+    assert f"The uncertainty cannot be estimated: {why}." in page

@@ -13,7 +13,7 @@ from tests.conftest import Command
 STUDY = {
     "name": "few",
     "seed": 1,
-    "deals": 6,
+    "instances": 6,
     "games": [{"game": "item_bargaining", "fixed": {"quantities": [7, 4, 1], "discount": 0.9}}],
     "players": {
         label: {"strategies": {"item_bargaining": label}} for label in ("soft", "tough", "aspire")
@@ -38,15 +38,15 @@ def store(tmp_path: Path) -> Path:
 
 
 def asked(store: Path, *more: str) -> list[str]:
-    return ["metagame", "few", "--store", str(store), "--bootstrap", "20", *more]
+    return ["metagame", "few", "--store", str(store), "--draws", "20", *more]
 
 
 def test_providers_are_compared_in_both_readings(cheaptalk: Command, store: Path) -> None:
     done = cheaptalk(*asked(store, *OWNERS))
     assert done.status == 0
     assert "Providers: each provider mixes its strategies" in done.out
-    assert "Providers: each provider fields one strategy" in done.out
-    assert "Best reply to Bolt" in " ".join(done.out.split())
+    assert "Providers: each provider uses one strategy" in done.out
+    assert "Best response to Bolt" in " ".join(done.out.split())
     (game,) = json.loads(cheaptalk(*asked(store, *OWNERS, "--json")).out)
     assert game["providers"]["members"] == {"Acme": ["aspire", "soft"], "Bolt": ["tough"]}
     assert "Providers" not in cheaptalk(*asked(store)).out
@@ -57,16 +57,16 @@ def test_a_missing_value_given_is_explained(cheaptalk: Command, tmp_path: Path) 
     players = {label: {"strategies": {"item_bargaining": label}} for label in walk}
     done = cheaptalk(*asked(stored(tmp_path, players=players), "--provider", "soft=A",
                             "--provider", "walk=B"))  # fmt: skip
-    assert "Value given is missing: walk never makes an offer." in done.out
+    assert "Value given is not available: walk never makes an offer." in done.out
 
 
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        (["soft"], '"soft" is not LABEL=PROVIDER'),
-        (["sofd=Acme"], 'no strategy "sofd" (did you mean "soft"?)'),
-        (["soft=Acme", "tough=Acme"], "strategies of two providers at least"),
-        (["soft="], "strategies of two providers at least"),
+        (["soft"], 'expected LABEL=PROVIDER, got "soft"'),
+        (["sofd=Acme"], 'no player "sofd" (did you mean "soft"?)'),
+        (["soft=Acme", "tough=Acme"], "expected players of at least two providers"),
+        (["soft="], "expected players of at least two providers"),
     ],
 )
 def test_providers_that_make_no_game_are_an_error(
@@ -79,10 +79,10 @@ def test_providers_that_make_no_game_are_an_error(
 
 
 def test_cells_to_play_next_are_proposed(cheaptalk: Command, store: Path) -> None:
-    done = cheaptalk(*asked(store, "--next", "60"))
+    done = cheaptalk(*asked(store, "--propose", "60"))
     assert "Standard error of all regrets (root of the variances summed over" in done.out
     assert "if spread evenly" in done.out
-    (game,) = json.loads(cheaptalk(*asked(store, "--next", "60", "--json")).out)
+    (game,) = json.loads(cheaptalk(*asked(store, "--propose", "60", "--json")).out)
     assert 0 < sum(cell["add_matches"] for cell in game["next"]["cells"]) <= 60
 
 
@@ -91,61 +91,65 @@ def test_payoffs_in_a_file_say_why_no_cells_are_proposed(
 ) -> None:
     file = tmp_path / "doves.csv"
     file.write_text(",hawk,dove\nhawk,-1,2\ndove,0,1\n", encoding="utf-8")
-    done = cheaptalk("metagame", str(file), "--next", "60")
-    assert "No cells can be proposed: These payoffs have no matches behind them" in done.out
+    done = cheaptalk("metagame", str(file), "--propose", "60")
+    assert "No pairings can be proposed: These payoffs have no matches to resample" in done.out
     owned = cheaptalk("metagame", str(file), "--provider", "hawk=A", "--provider", "dove=B")
-    assert "Best reply to A" in " ".join(owned.out.split())
+    assert "Best response to A" in " ".join(owned.out.split())
 
 
-def test_deals_are_drawn_together_or_apart(cheaptalk: Command, store: Path) -> None:
-    assert "the same deals in all cells" in cheaptalk(*asked(store)).out
-    assert "deals drawn for each cell" in cheaptalk(*asked(store, "--unpaired")).out
-    assert "the same deals in all cells" in cheaptalk(*asked(store, "--paired")).out
+def test_instances_are_drawn_together_or_apart(cheaptalk: Command, store: Path) -> None:
+    assert "the same instances in all cells" in cheaptalk(*asked(store)).out
+    unpaired = cheaptalk(*asked(store, "--unpaired")).out
+    assert "instances resampled separately for each cell" in unpaired
+    assert "the same instances in all cells" in cheaptalk(*asked(store, "--paired")).out
 
 
 def test_proposed_cells_are_played_as_a_study_and_taken_together(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
-    store = stored(tmp_path, deals=20)
-    more = STUDY | {"name": "more", "deals": 25, "swap": True, "pairing": SELVES[:2]}
+    store = stored(tmp_path, instances=20)
+    more = STUDY | {"name": "more", "instances": 25, "swap": True, "pairing": SELVES[:2]}
     with ct.Store.open(store) as opened:
         ct.run(ct.Study.model_validate(more), opened)
     page = tmp_path / "page.html"
-    both = cheaptalk(*asked(store, "--with", "more", "--out", str(page)))
-    assert "20 deals of 25 are in all, seed 0" in both.out
-    (game,) = json.loads(cheaptalk(*asked(store, "--with", "more", "--json")).out)
-    assert (game["deals_in_all_cells"], game["deals_in_some_cell"]) == (20, 25)
-    assert sorted(game["deals"][at][at] for at in range(3)) == [20, 25, 25]
+    both = cheaptalk(*asked(store, "--include-study", "more", "--out", str(page)))
+    assert "20 instances of 25 are in all, seed 0" in both.out
+    (game,) = json.loads(cheaptalk(*asked(store, "--include-study", "more", "--json")).out)
+    assert (game["instances_in_all_cells"], game["instances_in_some_cell"]) == (20, 25)
+    assert sorted(game["instances"][at][at] for at in range(3)) == [20, 25, 25]
     assert "few and more taken together" in page.read_text(encoding="utf-8")
-    assert cheaptalk(*asked(store, "--with", "nothing")).status == 2
+    assert cheaptalk(*asked(store, "--include-study", "nothing")).status == 2
 
 
 def test_pairs_that_sat_in_one_order_name_the_option(cheaptalk: Command, tmp_path: Path) -> None:
     store = stored(tmp_path, swap=False, pairing=[*SELVES, ["soft", "tough"], *TO_ASPIRE])
     done = cheaptalk(*asked(store))
     assert done.status == 2
-    assert "use --one-sided if the seats are alike" in " ".join(done.said.split())
+    assert "use --allow-single-order if the seats are alike" in " ".join(done.said.split())
     page = tmp_path / "page.html"
-    assert cheaptalk(*asked(store, "--one-sided", "--out", str(page))).status == 0
-    assert "In 3 cells the players only ever sat in one order" in page.read_text(encoding="utf-8")
+    assert cheaptalk(*asked(store, "--allow-single-order", "--out", str(page))).status == 0
+    assert "In 3 cells the players always sat in one order" in page.read_text(encoding="utf-8")
 
 
 def test_missing_cells_name_whom_to_leave_out(cheaptalk: Command, tmp_path: Path) -> None:
     store = stored(tmp_path, swap=True, pairing=[*SELVES, ["soft", "tough"]])
     done = cheaptalk(*asked(store))
     assert done.status == 2
-    assert "--without aspire has every cell" in " ".join(done.said.split())
-    assert cheaptalk(*asked(store, "--without", "aspire")).status == 0
+    assert "--exclude aspire has every cell" in " ".join(done.said.split())
+    assert cheaptalk(*asked(store, "--exclude", "aspire")).status == 0
 
 
 def test_advice_for_python_is_put_as_options() -> None:
     labels = ["it's me", "b"]
     error = ct.CheaptalkError(
-        "too few deals; ", Advice("say paired=False", "paired", False),
+        "too few instances; ", Advice("say paired=False", "paired", False),
         ", or ", Advice(f"without({labels})", "without", labels), " will do",
     )  # fmt: skip
     assert str(error).endswith("""say paired=False, or without(["it's me", 'b']) will do""")
     with pytest.raises(ct.CheaptalkError) as raised, advising_options():
         raise error
     said = str(raised.value)
-    assert said == "too few deals; use --unpaired, or --without 'it'\"'\"'s me' --without b will do"
+    assert (
+        said
+        == "too few instances; use --unpaired, or --exclude 'it'\"'\"'s me' --exclude b will do"
+    )

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.outside import Outside
+from cheaptalk.cli.shared.interrupts import Outside
 from tests.cli.terminal import unmeasured
 from tests.conftest import Command
 from tests.fakes import Server, study
 from tests.studies.test_interrupting import PATIENCE, Doorkeeper, begin, wait_for
 
-HINT = "stopped; go on with: cheaptalk resume glee --store cheaptalk.sqlite"
+HINT = "stopped; continue with: cheaptalk resume glee --store cheaptalk.sqlite"
 FULL = Path("/dev/full")
 
 
@@ -41,7 +41,7 @@ def unread() -> int:
 
 
 @pytest.mark.kill
-@pytest.mark.parametrize("arguments", [("games", "--json"), ("run", "quickstart")])
+@pytest.mark.parametrize("arguments", [("game", "list", "--json"), ("run", "quickstart")])
 def test_a_reader_who_had_enough_ends_a_command_without_a_word(
     tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
@@ -51,13 +51,22 @@ def test_a_reader_who_had_enough_ends_a_command_without_a_word(
 
 @pytest.mark.kill
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("arguments", [("games",), ("run", "quickstart", "--json")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (
+            "game",
+            "list",
+        ),
+        ("run", "quickstart", "--json"),
+    ],
+)
 def test_a_full_disk_below_the_output_is_told_in_a_sentence(
     tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     with FULL.open("w") as full:
         done = command(*arguments, folder=tmp_path, stdout=full.fileno())
-    error = "error: standard output cannot be written: No space left on device"
+    error = "error: cannot write to standard output: No space left on device"
     assert (done.returncode, said(done)) == (1, [error])
     if "run" in arguments:
         with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
@@ -113,7 +122,7 @@ def test_a_signal_stops_a_run_between_scripts_and_its_processes(
 
 @pytest.mark.kill
 def test_streams_that_are_closed_take_everything(tmp_path: Path) -> None:
-    closed = f"exec {sys.executable} -m cheaptalk games <&- >&- 2>&-"
+    closed = f"exec {sys.executable} -m cheaptalk game list <&- >&- 2>&-"
     assert subprocess.run(closed, shell=True, cwd=tmp_path, check=False).returncode == 0  # noqa: S602 - to close them
 
 
@@ -135,12 +144,12 @@ class Unread(io.StringIO):
 
 WRITING = {
     "page.html": ("report", "small", "--out", "page.html"),
-    "tables": ("export", "small", "--out", "tables"),
-    "lines.zip": ("export", "small", "--format", "jsonl", "--out", "lines.zip", "--json"),
+    "tables": ("store", "export", "small", "--out", "tables"),
+    "lines.zip": ("store", "export", "small", "--format", "jsonl", "--out", "lines.zip", "--json"),
     "both.html": ("compare", "small", "other", "--out", "both.html"),
     "ranks.html": ("leaderboard", "small", "--out", "ranks.html"),
     "game.html": ("metagame", "small", "--out", "game.html"),
-    "sheet.csv": ("label", "small", "--judge", "promises", "--sheet", "sheet.csv"),
+    "sheet.csv": ("judge", "label", "small", "--rubric", "promises", "--sheet", "sheet.csv"),
 }
 """Commands by the file that they write."""
 
@@ -155,7 +164,7 @@ def test_files_are_written_though_nobody_reads_on(
     pairing = [["random", "equal_split"], ["equal_split", "random"], ["random", "down"]]
     pairing += [[name, name] for name in ("random", "equal_split")]
     for seed, name in enumerate(("small", "other")):
-        made = study(name=name, players=players, pairing=pairing, deals=2, seed=seed)
+        made = study(name=name, players=players, pairing=pairing, instances=2, seed=seed)
         ct.run(made, tmp_path / "cheaptalk.sqlite")
     monkeypatch.setattr(sys, stream, Unread())
     assert cheaptalk(*WRITING[file]).status in (0, 141)

@@ -21,7 +21,7 @@ GAMES = {
     ],
     "players": {"luck": {"strategy": "random"}, "fair": {"strategy": "equal_split"}},
     "pairing": [["luck", "luck"]],
-    "deals": 4,
+    "instances": 4,
 }
 
 
@@ -33,18 +33,21 @@ def test_a_trial_says_what_is_left_and_a_resume_plays_it(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
     written(tmp_path, **GAMES)
-    done = cheaptalk("run", "small.yaml", "--limit", "2")
+    done = cheaptalk("run", "small.yaml", "--max-matches", "2")
     assert done.status == 0
     assert "small: 2 of 2 matches ended (0 before, 2 now" in done.out
     again = "cheaptalk resume small --store cheaptalk.sqlite"
-    assert done.out.splitlines()[-1] == f"6 matches of the study left; play the rest with: {again}"
+    assert (
+        done.out.splitlines()[-1]
+        == f"6 matches of the study remaining; play the rest with: {again}"
+    )
     (known,) = json.loads(cheaptalk("status", "--json").out)["studies"]
     assert (known["planned"], known["matches"], known["halted"]) == (8, {"finished": 2}, None)
     done = cheaptalk("resume", "small", "--game", "bargaining")
     assert "small: 4 of 4 matches ended (1 before, 3 now" in done.out
     done = cheaptalk(*again.split()[1:], "--json")
     assert (json.loads(done.out)["before"], json.loads(done.out)["rest"]) == (5, 0)
-    done = cheaptalk("run", "small.yaml", "--limit", "2")
+    done = cheaptalk("run", "small.yaml", "--max-matches", "2")
     assert (done.status, "report it with" in done.out) == (0, True)
 
 
@@ -53,7 +56,7 @@ def test_a_game_that_the_study_has_not_is_told(
     cheaptalk: Command, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     written(tmp_path, **GAMES)
-    cheaptalk("run", "small.yaml", "--limit", "1")
+    cheaptalk("run", "small.yaml", "--max-matches", "1")
     done = cheaptalk(*command, "--game", "bargain")
     assert done.status == 2
     assert 'the study has no game "bargain" (did you mean "bargaining"?)' in done.said
@@ -67,7 +70,7 @@ def test_an_estimate_is_of_what_is_to_be_played(cheaptalk: Command, tmp_path: Pa
         said = [
             cheaptalk(*command).err
             for command in (
-                ("run", "small.yaml", "--limit", "2"),
+                ("run", "small.yaml", "--max-matches", "2"),
                 ("resume", "small"),
             )
         ]
@@ -78,13 +81,15 @@ def test_an_estimate_is_of_what_is_to_be_played(cheaptalk: Command, tmp_path: Pa
 def test_a_part_that_stops_goes_on_as_a_part(cheaptalk: Command, tmp_path: Path) -> None:
     with Server() as server:
         written(tmp_path, **with_model(server.url), budget={"calls": 1})
-        done = cheaptalk("run", "small.yaml", "--limit", "2", "--game", "bargaining")
+        done = cheaptalk("run", "small.yaml", "--max-matches", "2", "--game", "bargaining")
     assert done.status == 1
-    where = "cheaptalk run FILE --store cheaptalk.sqlite --game bargaining --limit 1"
+    where = "cheaptalk run FILE --store cheaptalk.sqlite --game bargaining --max-matches 1"
     assert done.out.splitlines()[-1].endswith(where)
 
 
-@pytest.mark.parametrize("part", ["--limit 2", "--game bargaining", "--game bargaining --limit 2"])
+@pytest.mark.parametrize(
+    "part", ["--max-matches 2", "--game bargaining", "--game bargaining --max-matches 2"]
+)
 def test_a_part_that_is_interrupted_goes_on_as_a_part(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
@@ -97,7 +102,7 @@ def test_a_part_that_is_interrupted_goes_on_as_a_part(
     done = cheaptalk("run", "small.yaml", *part.split())
     again = f"cheaptalk resume small --store cheaptalk.sqlite {part}"
     assert done.status == 130
-    assert done.err.splitlines()[-1] == f"stopped; go on with: {again}"
+    assert done.err.splitlines()[-1] == f"stopped; continue with: {again}"
 
 
 def test_what_is_interrupted_before_it_begins_leaves_nothing(
@@ -109,7 +114,7 @@ def test_what_is_interrupted_before_it_begins_leaves_nothing(
     written(tmp_path, **GAMES)
     monkeypatch.setattr(ct, "run", interrupted)
     done = cheaptalk("run", "small.yaml")
-    assert (done.status, done.err) == (130, "stopped; nothing was played; run it again\n")
+    assert (done.status, done.err) == (130, "stopped; no match was played\n")
     assert [one.name for one in tmp_path.iterdir()] == ["small.yaml"]
 
 
@@ -119,25 +124,25 @@ def test_a_part_of_a_changed_study_is_told_and_allowed_as_the_whole(
     written(tmp_path)
     cheaptalk("run", "small.yaml")
     written(tmp_path, seed=1)
-    refused = cheaptalk("run", "small.yaml", "--limit", "1")
-    assert (refused.status, "would be set aside" in refused.said) == (2, True)
-    done = cheaptalk("run", "small.yaml", "--limit", "1", "--yes")
-    assert "1 match of the study left" in done.out
+    refused = cheaptalk("run", "small.yaml", "--max-matches", "1")
+    assert (refused.status, "would be superseded" in refused.said) == (2, True)
+    done = cheaptalk("run", "small.yaml", "--max-matches", "1", "--yes")
+    assert "1 match of the study remaining" in done.out
 
 
 def test_a_part_in_batches_is_collected_by_itself(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    quick = ("--batch", "--poll", "0.01")
+    quick = ("--batch", "--poll-interval", "0.01")
     with BatchServer() as server:
         study = spec(**with_model())
         study["players"]["tiny"] = {"model": f"openai/gpt-4o@{server.url}"}
         (tmp_path / "small.yaml").write_text(json.dumps(study))
-        left = cheaptalk("run", "small.yaml", *quick, "--no-wait", "--limit", "2")
+        left = cheaptalk("run", "small.yaml", *quick, "--no-wait", "--max-matches", "2")
         assert (left.status, server.sizes) == (3, [2])
-        assert left.out.splitlines()[-1].endswith("sqlite --batch --limit 2")
-        done = cheaptalk("resume", "small", *quick, "--limit", "2")
+        assert left.out.splitlines()[-1].endswith("sqlite --batch --max-matches 2")
+        done = cheaptalk("resume", "small", *quick, "--max-matches", "2")
         assert (done.status, "2 of 2 matches ended" in done.out) == (0, True)
         done = cheaptalk("resume", "small", *quick)
         assert "small: 6 of 6 matches ended (2 before" in done.out

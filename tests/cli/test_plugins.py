@@ -27,12 +27,12 @@ def read(paths: Sequence[Path]) -> Collection:
     """A game of bargaining for each file."""
 
     def games() -> Iterator[ForeignGame | Skipped]:
-        box = ct.game_box("bargaining")
-        game = box.rules.model_validate({"money": 100, "messages": False})
+        game_spec = ct.get_game("bargaining")
+        game = game_spec.rules.model_validate({"money": 100, "messages": False})
         for path in paths:
-            players = dict.fromkeys(game.places, box.strategies["boulware"])
-            table = ct.play(game, game.deal(ct.Chance(path.stem)), path.stem, players)
-            seats = {place: ImportedSeat(imported="theirs", model="x") for place in game.places}
+            players = dict.fromkeys(game.seats, game_spec.strategies["boulware"])
+            table = ct.play(game, game.draw_instance(ct.Chance(path.stem)), path.stem, players)
+            seats = {place: ImportedSeat(imported="theirs", model="x") for place in game.seats}
             source = {"system": "theirs", "id": path.stem}
             yield ForeignGame(path.stem, str(path), table, seats, source)
 
@@ -49,32 +49,32 @@ def theirs() -> Iterator[None]:
 
 @pytest.mark.usefixtures("theirs")
 def test_an_importer_of_another_package_is_a_command(cheaptalk: Command) -> None:
-    assert "Import games of theirs." in cheaptalk("import", "--help").out
-    assert "PATH..." in cheaptalk("import", "theirs", "--help").out
-    done = cheaptalk("import", "theirs", "a.txt", "b.txt", "--json")
+    assert "Import games of theirs." in cheaptalk("store", "import", "--help").out
+    assert "PATH..." in cheaptalk("store", "import", "theirs", "--help").out
+    done = cheaptalk("store", "import", "theirs", "a.txt", "b.txt", "--json")
     taken = json.loads(done.out)
     assert (taken["study"], taken["imported"]) == ("theirs-import", 2)
-    again = cheaptalk("import", "theirs", "a.txt", "--study", "theirs-import")
-    assert "0 games imported, 1 were there before" in again.out
-    assert cheaptalk("import", "other", "a.txt").status == 2
+    again = cheaptalk("store", "import", "theirs", "a.txt", "--study", "theirs-import")
+    assert "0 games imported, 1 already in the store" in again.out
+    assert cheaptalk("store", "import", "other", "a.txt").status == 2
 
 
 def test_an_importer_of_one_folder_refuses_several() -> None:
     importer = Importer("", of_folder(ct.read_glee))
-    with pytest.raises(ct.CheaptalkError, match="one folder at a time"):
+    with pytest.raises(ct.CheaptalkError, match="expected one folder, not 2"):
         importer.read([Path("a"), Path("b")])
 
 
 SAID = (
     'the game "chess" of chess_games cannot be used (ModuleNotFoundError: No module named '
-    "'chess_games'); mend, upgrade or uninstall chess_games"
+    "'chess_games'); fix, upgrade or uninstall chess_games"
 )
 
 
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package whose game cannot be imported, beside all that is installed."""
-    chess = EntryPoint("chess", "chess_games:BOX", "cheaptalk.games")
+    chess = EntryPoint("chess", "chess_games:SPEC", "cheaptalk.games")
 
     install(monkeypatch, [chess])
     registry.GAMES.forget()
@@ -84,7 +84,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("broken")
 def test_a_broken_plugin_is_one_line_and_ends_no_command(cheaptalk: Command) -> None:
-    done = cheaptalk("games")
+    done = cheaptalk("game", "list")
     assert done.status == 0
     assert "bargaining" in done.out
     assert done.err == f"warning: {SAID}\n"
@@ -93,7 +93,7 @@ def test_a_broken_plugin_is_one_line_and_ends_no_command(cheaptalk: Command) -> 
 @pytest.mark.usefixtures("importable")
 @pytest.mark.usefixtures("broken")
 def test_the_doctor_lists_broken_plugins_and_goes_on(cheaptalk: Command) -> None:
-    done = cheaptalk("doctor")
+    done = cheaptalk("store", "doctor")
     assert f"--  plug-in: {SAID}" in done.out.splitlines()
     assert "ok  store: " in done.out
     assert (done.status, done.err) == (0, "")
@@ -108,4 +108,4 @@ def test_other_warnings_are_as_python_has_them(
 
     monkeypatch.setattr(ct.studies, "preset_names", warn)
     with pytest.warns(FutureWarning, match="an old name"):
-        assert cheaptalk("preset").status == 0
+        assert cheaptalk("study", "presets").status == 0

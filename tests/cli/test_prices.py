@@ -28,21 +28,28 @@ def test_prices_are_listed_with_their_dates_and_where_they_are_from(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "mine.yaml").write_text(PRICE)
-    listed = json.loads(cheaptalk("prices", "--prices", "mine.yaml", "--json").out)
+    listed = json.loads(cheaptalk("model", "prices", "--prices", "mine.yaml", "--json").out)
     assert (listed[0]["models"], listed[0]["source"]) == (["vllm/*"], "mine.yaml")
     assert all(one["as_of"] for one in listed)
     mine, theirs, none = json.loads(
         cheaptalk(
-            "prices", "vllm/a", "openai/gpt-4o", "openai/no", "--prices", "mine.yaml", "--json"
+            "model",
+            "prices",
+            "vllm/a",
+            "openai/gpt-4o",
+            "openai/no",
+            "--prices",
+            "mine.yaml",
+            "--json",
         ).out
     )
     assert (mine["input"], mine["cached_input"], mine["source"]) == (100, 100, "mine.yaml")
     assert (theirs["cached_input"], theirs["source"]) == (1.25, "cheaptalk")
-    assert (none["input"], none["note"]) == (None, "no price is known")
-    table = cheaptalk("prices", "openai/no").out
-    assert "no price" in table
+    assert (none["input"], none["note"]) == (None, "unknown price")
+    table = cheaptalk("model", "prices", "openai/no").out
+    assert "unknown price" in table
     assert "?" in table
-    assert "for the model write openai/gpt-4o" in cheaptalk("prices", "gpt-4o").out
+    assert "for the model write openai/gpt-4o" in cheaptalk("model", "prices", "gpt-4o").out
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -52,7 +59,7 @@ def test_every_price_stands_in_one_line_beside_its_model(
     monkeypatch.setattr(out.console, "width", width)
     monkeypatch.setattr(out.console, "soft_wrap", False)
     (tmp_path / "mine.yaml").write_text(PRICE)
-    lines = cheaptalk("prices", "--prices", "mine.yaml").out.splitlines()
+    lines = cheaptalk("model", "prices", "--prices", "mine.yaml").out.splitlines()
     assert max(map(len, lines)) <= width
     rows = [line.split() for line in lines]
     assert ["openai/gpt-4o", "2.50", "1.25", "10.00", "0.50", "2025-06-15"] in rows
@@ -61,16 +68,16 @@ def test_every_price_stands_in_one_line_beside_its_model(
 
 
 def test_an_editable_copy_is_written_once(cheaptalk: Command, tmp_path: Path) -> None:
-    done = cheaptalk("prices", "--init", "prices.yaml")
-    assert done.out == "Edit prices.yaml; it is read in this folder.\n"
+    done = cheaptalk("model", "prices", "--init", "prices.yaml")
+    assert done.out == "Prices written to prices.yaml. They are used by default in this folder.\n"
     assert (tmp_path / "prices.yaml").read_text() == own_prices().read_text()
-    again = cheaptalk("prices", "--init", "prices.yaml")
+    again = cheaptalk("model", "prices", "--init", "prices.yaml")
     assert (again.status, again.said) == (
-        2, "error: prices.yaml is there already; name another file",
+        2, "error: prices.yaml already exists; name another file",
     )  # fmt: skip
-    other = cheaptalk("prices", "--init", "other.yaml")
-    assert other.out == "Edit other.yaml; use it with --prices other.yaml.\n"
-    assert cheaptalk("prices", "--prices", "other.yaml").status == 0
+    other = cheaptalk("model", "prices", "--init", "other.yaml")
+    assert other.out == "Prices written to other.yaml. Use them with --prices other.yaml.\n"
+    assert cheaptalk("model", "prices", "--prices", "other.yaml").status == 0
 
 
 def test_a_bad_file_of_prices_is_refused_before_a_store_is_made(
@@ -107,7 +114,7 @@ def test_a_run_is_capped_says_what_it_took_and_goes_on(cheaptalk: Command, tmp_p
         assert capped.status == 1
         assert "small: estimated " in capped.err
         assert "halted: the cap on this run of $0.10 would be exceeded ($0.0" in capped.out
-        assert "  the study has taken " in capped.out
+        assert "  cost of the study so far: " in capped.out
         done = cheaptalk("resume", "small", "--store", "s.sqlite", "--json", "--max-calls", "900")
     cost = json.loads(done.out)["cost"]
     assert cost["calls"] == len(server.calls)
@@ -134,7 +141,7 @@ def test_what_calls_took_that_timed_out_is_unknown(
     count = len(models.calls)
     told = cheaptalk("status", "--store", "s.sqlite").out
     assert (
-        f"small: {count} calls, tokens unknown for {count} of them, {count} of unknown price\n"
+        f"small: {count} calls, tokens unknown for {count} of them, {count} without a known price\n"
     ) in told
 
 
@@ -152,7 +159,7 @@ def test_dollars_for_a_model_without_a_price_are_refused(
     assert not (tmp_path / "s.sqlite").exists()
     nothing = cheaptalk("run", "small.yaml", "--max-dollars", "0")
     assert nothing.status == 2
-    assert "0 is no amount to spend" in nothing.said
+    assert "expected an amount above 0, got 0" in nothing.said
 
 
 def test_batches_are_announced_at_their_price_and_estimates_can_be_left_out(
@@ -160,7 +167,7 @@ def test_batches_are_announced_at_their_price_and_estimates_can_be_left_out(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key")
     players = {"gpt": {"model": "openai/gpt-4o"}, "fair": {"strategy": "equal_split"}}
-    made = spec(players=players, pairing=[["gpt", "fair"]], deals=3)
+    made = spec(players=players, pairing=[["gpt", "fair"]], instances=3)
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(made))
     whole, batch = (
         json.loads(cheaptalk("plan", "small.yaml", "--json", *options).out)["estimate"]
@@ -176,7 +183,7 @@ def test_batches_are_announced_at_their_price_and_estimates_can_be_left_out(
     written(tmp_path)
     refused = cheaptalk("plan", "small.yaml", "--batch")
     assert refused.status == 2
-    assert "players.tiny: there are no batches for vllm/tiny" in refused.said
+    assert "players.tiny: vllm/tiny does not support batches" in refused.said
 
 
 def test_a_run_announces_nothing_where_no_estimate_is_wanted(
@@ -187,4 +194,4 @@ def test_a_run_announces_nothing_where_no_estimate_is_wanted(
         written(tmp_path, server.url)
         done = cheaptalk("run", "small.yaml", "--no-estimate", "--max-calls", "1")
         assert "estimated" not in done.err
-        assert "halted: the cap on this run of 1 call is used up" in done.out
+        assert "halted: the cap on this run of 1 call is exhausted" in done.out

@@ -16,7 +16,7 @@ panel:
 parts:
   pie: {title: A pie, game: bargaining, fixed: {money: 100, horizon: 3, messages: false}}
 """
-PROFILE = ("profile", "script/legal", "--name", "mine", "--battery", "mine.yaml")
+PROFILE = ("profile", "script/legal", "--label", "mine", "--battery", "mine.yaml")
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def at_home(cheaptalk: Command, tmp_path: Path) -> Command:
 def test_gates_decide_the_status_and_a_file_says_so(at_home: Command, tmp_path: Path) -> None:
     passed = at_home(*PROFILE, "--require", "earned >= -1", "--junit", "gates.xml")
     assert passed.status == 0
-    assert "Found " in passed.out
+    assert "weaknesses tested was found in mine" in passed.out
     assert "\nEarned, against the baselines: 0." in passed.out
     assert (tmp_path / "mine-profile.html").exists()
     assert 'failures="0"' in (tmp_path / "gates.xml").read_text()
@@ -37,33 +37,36 @@ def test_gates_decide_the_status_and_a_file_says_so(at_home: Command, tmp_path: 
     open_yet = at_home(*PROFILE, "--require", "earned >= 0.25", "--json")
     assert open_yet.status == 3
     told = json.loads(open_yet.out)
-    assert told["gates"][0]["verdict"] == "cannot tell"
+    assert told["gates"][0]["verdict"] == "open"
     assert told["numbers"].keys() == json.loads(
         (tmp_path / "mine-profile.json").read_text()
     )["numbers"].keys()  # fmt: skip
-    before = ("--against", "mine-profile.json", "--data", "now.json")
+    before = ("--compare-to", "mine-profile.json", "--json-file", "now.json")
     again = at_home(*PROFILE, *before)
     assert (
-        "it was asked nothing now; one that has changed since is asked in another --store"
+        "the player was not called; if it has changed since, test it with another --store"
         in again.said
     )
     assert "changed: no metric by more than chance would" in again.out
-    assert "it was asked nothing now" in at_home(*PROFILE, *before, "-q").said
+    assert "the player was not called" in at_home(*PROFILE, *before, "-q").said
     assert at_home(*PROFILE, *before, "--require", "change.earned >= -0.1").status == 0
     page = (tmp_path / "mine-profile.html").read_text(encoding="utf-8")
     assert "1 of 1 pass" in page
-    assert "Since mine 0 of" in page
+    assert "Since mine, 0 of" in page
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--require", "earnd >= 0.4"), 'by mine-1 has no number "earnd" (did you mean "earned"?)'),
-        (("--require", "change.earned >= 0"), "a change takes --against, since when"),
-        (("--against", "before.json"), "only profiles of one battery compare"),
-        (("--against", "large.json"), "only profiles of one size compare"),
+        (("--require", "earnd >= 0.4"), 'by mine-1 has no metric "earnd" (did you mean "earned"?)'),
+        (("--require", "change.earned >= 0"), "a gate on a change requires --compare-to"),
+        (("--compare-to", "before.json"), "only profiles by the same battery"),
+        (("--compare-to", "large.json"), "only profiles of the same size"),
         (("--size", "huge"), 'mine-1 has no size "huge"'),
-        (("--beside", "equal_split", "--beside", "fair"), 'has a player "fair" of its own'),
+        (
+            ("--add-baseline", "equal_split", "--add-baseline", "fair"),
+            'already has a player "fair"',
+        ),
     ],
 )
 def test_what_cannot_be_is_told_before_anything_is_played(
@@ -82,9 +85,9 @@ def test_what_cannot_be_is_told_before_anything_is_played(
 def test_players_of_rosters_and_of_the_panel_are_named(at_home: Command) -> None:
     assert at_home("profile", "panel/hard", "--battery", "mine.yaml").status == 0
     for player, said in (
-        ("panel/hrd", 'mine-1 has no "hrd" (did you mean "hard"?) in its panel'),
-        ("glee:gpt-9", 'glee: no player "gpt-9" (did you mean "gpt-4o"?)'),
-        ("glee:gpt-4o,o3-mini", "glee:gpt-4o,o3-mini are 2 players; name one of them"),
+        ("panel/hrd", 'mine-1 has no baseline "hrd" (did you mean "hard"?)'),
+        ("glee:gpt-9", 'glee: unknown player "gpt-9" (did you mean "gpt-4o"?)'),
+        ("glee:gpt-4o,o3-mini", "glee:gpt-4o,o3-mini: expected one player, got 2"),
         ("glee:gpt-4o", "set the environment variable OPENAI_API_KEY"),
         ("agent/mine@127.0.0.1:1/act", "write agent/mine@http://127.0.0.1:1/act"),
         ("agent@http://127.0.0.1:1/act", 'unknown provider "agent@http:" (did you mean "agent"?)'),
@@ -94,19 +97,21 @@ def test_players_of_rosters_and_of_the_panel_are_named(at_home: Command) -> None
 
 
 def test_who_forfeits_most_matches_passes_no_gate_but_on_that(at_home: Command) -> None:
-    nonsense = ("profile", "script/echo", "--name", "mad", "--battery", "mine.yaml")
+    nonsense = ("profile", "script/echo", "--label", "mad", "--battery", "mine.yaml")
     done = at_home(*nonsense, "--require", "mistakes <= 5", "--require", "regret <= 9")
     assert done.status == 1
     assert "mad forfeited" in done.said
     assert "Valid at once: 0.00" in done.out
     assert "Earned, against the baselines: " not in done.out
-    assert "mistakes <= 5: cannot tell" in done.out
+    assert "mistakes <= 5: open" in done.out
     assert at_home(*nonsense, "--require", "valid >= 0.9").status == 1
 
 
 def test_who_is_away_halts_it_and_the_same_command_goes_on(at_home: Command) -> None:
     away = "agent/mine@http://127.0.0.1:1/act"
-    done = at_home("profile", away, "--battery", "mine.yaml", "--patience", "0")
+    done = at_home("profile", away, "--battery", "mine.yaml", "--retry-timeout", "0")
     assert done.status == 4
     assert "no server answers" in done.out
-    assert f"go on with: cheaptalk profile {away} --battery mine.yaml --patience 0.0" in done.out
+    assert (
+        f"continue with: cheaptalk profile {away} --battery mine.yaml --retry-timeout 0" in done.out
+    )

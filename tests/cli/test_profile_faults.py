@@ -30,7 +30,7 @@ BATTERY: dict[str, Any] = {
     },
 }  # fmt: skip
 PAGES = {"me-profile.html", "me-profile.json"}
-KEPT = "left, what was played is kept; go on with: cheaptalk profile "
+KEPT = "remaining (completed matches are kept); continue with: cheaptalk profile "
 Profiled = Callable[..., Done]
 
 
@@ -40,7 +40,7 @@ def profiled(cheaptalk: Command, tmp_path: Path) -> Profiled:
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY))
 
     def command(player: str, *options: str) -> Done:
-        return cheaptalk("profile", player, "--name", "me", "--battery", "tiny.yaml", *options)
+        return cheaptalk("profile", player, "--label", "me", "--battery", "tiny.yaml", *options)
 
     return command
 
@@ -59,27 +59,33 @@ def asked(folder: Path) -> int:
 WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "no number": (
         ("--require", "earnd >= 0.4"),
-        'a profile by tiny-1 has no number "earnd" (did you mean "earned"?)',
+        'a profile by tiny-1 has no metric "earnd" (did you mean "earned"?)',
     ),
-    "no gate": (("--require", "earned => 0.4"), '"earned => 0.4" is no gate; write NUMBER >='),
-    "no file": (("--against", "no.json"), "no.json: no profile can be read: No such file"),
-    "no JSON": (("--against", "tiny.yaml"), "tiny.yaml: no profile can be read: Expecting value"),
-    "no profile": (("--against", "list.json"), "list.json: what is compared with is no profile; "),
-    "half a profile": (("--against", "half.json"), "half.json: what is compared with is no pro"),
+    "no gate": (("--require", "earned => 0.4"), '"earned => 0.4" is not a gate; write METRIC >='),
+    "no file": (("--compare-to", "no.json"), "no.json: can't read the profile: No such file"),
+    "no JSON": (
+        ("--compare-to", "tiny.yaml"),
+        "tiny.yaml: can't read the profile: Expecting value",
+    ),
+    "no profile": (
+        ("--compare-to", "list.json"),
+        "list.json: the file to compare with is not a profile; ",
+    ),
+    "half a profile": (("--compare-to", "half.json"), "half.json: the file to compare with is n"),
     "another battery": (
-        ("--against", "other.json"),
-        "other.json: you has a profile by tiny-0, and this one is by tiny-1: only profiles",
+        ("--compare-to", "other.json"),
+        "other.json: the profile of you is by tiny-0, but this one is by tiny-1; only profiles",
     ),
     "no size": (("--size", "huge"), 'tiny-1 has no size "huge" (known: small)'),
-    "a folder": (("--out", "."), ".: cannot be written: Is a directory"),
-    "no folder": (("--data", "tiny.yaml/me.json"), "tiny.yaml/me.json: cannot be written: "),
+    "a folder": (("--out", "."), "cannot write .: Is a directory"),
+    "no folder": (("--json-file", "tiny.yaml/me.json"), "cannot write tiny.yaml/me.json: "),
     "no folder for gates": (
         ("--require", "earned >= 0", "--junit", "tiny.yaml/me.xml"),
-        "tiny.yaml/me.xml: cannot be written: ",
+        "cannot write tiny.yaml/me.xml: ",
     ),
     "no gates": (
         ("--junit", "new/me.xml"),
-        "--junit writes gates as test cases, and there is none",
+        "--junit requires at least one gate",
     ),
     "no battery": (("--battery", "standard"), 'no battery or file "standard" (did you mean'),
 }
@@ -106,12 +112,12 @@ def test_what_cannot_be_is_refused_before_anything_is_bought(
 @pytest.mark.parametrize(
     ("player", "said"),
     [
-        ("agent/x", 'agent/x: model: "agent/x": say where it listens: agent/x@http://HOST:'),
-        ("", ": null is no player: write a strategy's name"),
+        ("agent/x", 'agent/x: model: "agent/x": add the URL of the server: agent/x@http://HOST:'),
+        ("", ": null is not a player; write a strategy's name"),
         ("{strategy: linear, start: 9}", "error: start: should be less than or equal to 1"),
         (
             "{strategies: {persuasion: {alice: honest}}}",
-            "me can sit down nowhere in tiny-1: can play none",
+            "me can't fill any seat in tiny-1: can play none",
         ),
     ],
 )
@@ -136,8 +142,8 @@ def test_a_profile_that_is_halted_says_what_is_kept_and_the_same_command_goes_on
 ) -> None:
     done = profiled("script/legal", "--max-calls", "3")
     assert done.status == 4
-    assert "halted: the cap on this run of 3 calls is used up" in done.out
-    assert f"{KEPT}script/legal --name me" in " ".join(done.out.split())
+    assert "halted: the cap on this run of 3 calls is exhausted" in done.out
+    assert f"{KEPT}script/legal --label me" in " ".join(done.out.split())
     said = " ".join(done.said.split())
     assert "2 matches of the study not played; all numbers are of the 2 matches of me" in said
     assert "resume" not in done.out + done.err
@@ -188,7 +194,8 @@ def test_a_profile_that_is_interrupted_says_what_is_kept(
     done = profiled("linear", "--workers", "1")
     assert done.status == 130
     assert (
-        "stopped; go on with: cheaptalk profile linear --name me --battery tiny.yaml" in done.said
+        "stopped; continue with: cheaptalk profile linear --label me --battery tiny.yaml"
+        in done.said
     )
     assert names(tmp_path) == {"cheaptalk.sqlite"}
 
@@ -215,7 +222,7 @@ def test_an_agent_that_is_not_there_is_told_soon_and_with_the_cure(
         port = there.getsockname()[1]
     done = profiled(f"agent/mine@http://127.0.0.1:{port}/act")
     assert done.status == 4
-    away = f"no server answers at 127.0.0.1:{port} (Connection refused): is it running, and is that"
+    away = f"no server answers at 127.0.0.1:{port} (Connection refused): check that it is running"
     assert away in " ".join(done.out.split())
     assert KEPT in done.out
     assert names(tmp_path) == {"cheaptalk.sqlite"}
@@ -276,7 +283,7 @@ def closing(request: dict[str, Any]) -> dict[str, Any] | None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason"), [(crashing, "status 500"), (closing, "closed it without an answer")]
+    ("answer", "reason"), [(crashing, "status 500"), (closing, "closed it without a response")]
 )
 def test_an_agent_that_crashes_on_some_requests_gets_a_page_of_the_other_matches(
     profiled: Profiled, tmp_path: Path, no_waits: None, answer: Answer, reason: str
@@ -302,7 +309,7 @@ def test_an_agent_that_crashes_on_one_kind_of_message_is_told_which(
     profiled: Profiled, tmp_path: Path, no_waits: None
 ) -> None:
     talkers = {one: {"strategy": "talker", "manner": one} for one in ("silent", "polite", "threat")}
-    words = {"pie-words": {"title": "A pie, with words", "game": "bargaining", "deals": 4,
+    words = {"pie-words": {"title": "A pie, with words", "game": "bargaining", "instances": 4,
                            "fixed": {"money": 200, "horizon": 3, "messages": True}}}  # fmt: skip
     battery = BATTERY | {"talkers": talkers, "words": words, "repeats": []}
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(battery))
@@ -354,8 +361,9 @@ def test_requests_that_failed_at_first_are_counted(
     for gate in gates:
         assert f"{gate}: fail" in done.out
     text = (
-        f"{errors} of {requests} requests got no answer at first: {errors} failed with an error; "
-        f"with repetitions, {calls} attempts were made."
+        f"{errors} of {requests} requests got no answer at the first attempt: {errors} failed "
+        f"with an error; "
+        f"with retries, {calls} attempts were made."
     )
     assert text in " ".join(done.out.split())
     assert text in (tmp_path / "me-profile.html").read_text(encoding="utf-8")
@@ -389,22 +397,27 @@ def test_forfeits_are_reported_in_the_terminal(profiled: Profiled) -> None:
     with agent_server(silent_as_bob) as url:
         done = profiled(f"agent/me@{url}")
     said = " ".join(done.said.split())
-    assert re.search(r"me forfeited \d+ of \d+ matches; see why with: cheaptalk matches", said)
+    assert re.search(
+        r"me forfeited \d+ of \d+ matches; show the reasons with: cheaptalk match list", said
+    )
 
 
 def test_a_profile_that_is_not_played_claims_nothing_about_its_matches(profiled: Profiled) -> None:
     """The second call said that all matches had been played: those of the baselines."""
     unreachable = "agent/me@http://127.0.0.1:9/act"
     for _ in range(2):
-        done = profiled(unreachable, "--patience", "0")
+        done = profiled(unreachable, "--retry-timeout", "0")
         assert done.status == 4
-        assert "were played before" not in done.said
+        assert "already in the store" not in done.said
 
 
 def test_who_forfeits_all_is_told_as_that_and_fails(profiled: Profiled, tmp_path: Path) -> None:
     done = profiled("script/refuse", "--require", "earned >= 0.4")
     assert done.status == 1
-    assert "me forfeited 4 of 4 matches, and all else is of the rest; see why with: " in done.said
+    assert (
+        "me forfeited 4 of 4 matches; all other metrics cover the rest; show the reasons with: "
+        in done.said
+    )
     assert names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
 
 
@@ -413,10 +426,10 @@ def test_a_gate_on_what_is_not_known_of_a_player_cannot_be_told(
 ) -> None:
     done = profiled("linear", "--require", "tokens <= 900", "--junit", "gates/me.xml")
     assert done.status == 3
-    assert "tokens <= 900: cannot tell; nothing is known of it" in done.out
+    assert "tokens <= 900: open; no finished match has this metric" in done.out
     assert names(tmp_path) - {"gates"} == {"cheaptalk.sqlite", *PAGES}
     done = profiled("linear", "--require", "earned >= 0", "--junit", "gates/me.xml")
-    assert (done.status, "earned >= 0: cannot tell" in done.out) == (3, True)
+    assert (done.status, "earned >= 0: open" in done.out) == (3, True)
     written = (tmp_path / "gates" / "me.xml").read_text()
     assert 'tests="1" failures="0" errors="1"' in written
     assert 'name="earned &gt;= 0"' in written
@@ -425,9 +438,9 @@ def test_a_gate_on_what_is_not_known_of_a_player_cannot_be_told(
 
 def test_another_player_under_the_same_name_is_refused(profiled: Profiled) -> None:
     assert profiled("linear").status == 0
-    done = profiled("script/legal", "--data", "other.json")
+    done = profiled("script/legal", "--json-file", "other.json")
     assert done.status == 2
-    assert "would be set aside; allow it with --yes, or give the player another --name" in done.said
+    assert "would be superseded; allow it with --yes, or set another --label" in done.said
 
 
 def test_the_file_of_another_player_or_size_is_not_replaced(
@@ -438,7 +451,7 @@ def test_the_file_of_another_player_or_size_is_not_replaced(
     before = (tmp_path / "me-profile.json").read_bytes()
     done = profiled("script/legal", "--store", "other.sqlite")
     assert done.status == 2
-    assert "me-profile.json is the profile of another player called me" in done.said
+    assert "me-profile.json is the profile of another player with the label me" in done.said
     assert not (tmp_path / "other.sqlite").exists()
     assert profiled("linear", "--size", "big").status == 0
     assert (tmp_path / "me-profile.json").read_bytes() == before
@@ -449,9 +462,9 @@ def test_the_file_of_another_player_or_size_is_not_replaced(
 def test_what_is_compared_with_is_not_written_over(profiled: Profiled, tmp_path: Path) -> None:
     assert profiled("linear").status == 0
     before = (tmp_path / "me-profile.json").read_bytes()
-    done = profiled("linear", "--against", "me-profile.json")
+    done = profiled("linear", "--compare-to", "me-profile.json")
     assert done.status == 2
-    assert "--against me-profile.json would be written over; set --data apart" in done.said
+    assert "--compare-to me-profile.json would be overwritten; set another --json-file" in done.said
     assert (tmp_path / "me-profile.json").read_bytes() == before
 
 

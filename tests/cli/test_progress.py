@@ -33,11 +33,11 @@ def test_off_a_terminal_a_line_comes_now_and_then(
     status = StatusLine()
     with status.shown("first") as tell:
         tell("too early")
-        clock[0] += progress.EVERY
+        clock[0] += progress.MIN_INTERVAL
         tell("half")
         tell("too early again")
     with status.shown("too early as well"):
-        clock[0] += progress.EVERY
+        clock[0] += progress.MIN_INTERVAL
     with status.shown("[third]"):
         pass
     assert said.getvalue().splitlines() == ["half", "[third]"]
@@ -48,7 +48,7 @@ def test_on_a_terminal_it_stays_in_place(
 ) -> None:
     said = written(monkeypatch, on_terminal=True)
     with StatusLine().shown("a [b]: solving") as tell:
-        clock[0] += progress.OFTEN
+        clock[0] += progress.REFRESH_INTERVAL
         tell("a [b]: solving, 25 % searched")
     assert "a [b]: solving" in said.getvalue()
     assert "25 % searched" in said.getvalue()

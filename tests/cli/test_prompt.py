@@ -12,19 +12,19 @@ from tests.conftest import Command
 
 
 def test_rosters_are_listed_with_how_many_they_are(cheaptalk: Command) -> None:
-    done = cheaptalk("rosters")
+    done = cheaptalk("model", "rosters")
     assert done.status == 0
     for name in roster_names():
         assert any(line.startswith(f"{name} ") for line in done.out.splitlines())
-    assert list(json.loads(cheaptalk("rosters", "--json").out)) == roster_names()
+    assert list(json.loads(cheaptalk("model", "rosters", "--json").out)) == roster_names()
 
 
 def test_a_roster_is_shown_with_its_settings_and_notes(cheaptalk: Command) -> None:
-    done = cheaptalk("rosters", "chip-trading", "--json")
+    done = cheaptalk("model", "rosters", "chip-trading", "--json")
     shown = json.loads(done.out)
     assert shown["players"]["gpt-4o-refined"]["refine"] == {"candidates": 3}
     assert "shut down" in shown["notes"]["gpt-4o"]
-    lines = cheaptalk("rosters", "chip-trading").out.splitlines()
+    lines = cheaptalk("model", "rosters", "chip-trading").out.splitlines()
     (line,) = (line for line in lines if line.startswith("gpt-4o: "))
     entry, note = line.removeprefix("gpt-4o: ").split(" # ")
     assert yaml.safe_load(entry) == shown["players"]["gpt-4o"]
@@ -50,99 +50,132 @@ def test_a_roster_of_scripted_models_plays(cheaptalk: Command, tmp_path: Path) -
 
 
 def test_a_prompt_is_the_messages_of_the_first_question(cheaptalk: Command) -> None:
-    done = cheaptalk("prompt", "bargaining", "--set", "money=500", "--as", "bob")
+    done = cheaptalk("model", "prompt", "bargaining", "--set", "money=500", "--seat", "bob")
     assert done.status == 0
     assert done.out.startswith("--- system\nYou are Bob. You and Alice have $500 to divide")
     assert "\n--- user\nRound 1." in done.out
     words = style("bargaining")
-    assert done.out.rstrip().endswith(f"--- style {words.name}, words {words.digest}")
+    assert done.out.rstrip().endswith(f"--- prompt style {words.name}, words {words.digest}")
 
 
 def test_a_prompt_comes_with_all_that_decides_how_the_model_is_asked(cheaptalk: Command) -> None:
     written = "{model: openai/o3, reasoning: low, max_tokens: 500, history: {last: 3}, tries: 5}"
     *_, model, sent, asked, _ = cheaptalk(
-        "prompt", "bargaining", "--player", written
+        "model", "prompt", "bargaining", "--model", written
     ).out.splitlines()
-    assert model == "--- model openai/o3, answers by schema, else tool, else text"
+    assert model == "--- model openai/o3, output by schema, else tool, else text"
     assert sent == "--- settings sent: {max_completion_tokens: 500, reasoning_effort: low}"
     assert asked.startswith(
         "--- tries 5, reask reason, refusals again, history {last: 3}, past_answers canonical"
     )
-    shown = json.loads(cheaptalk("prompt", "bargaining", "--player", written, "--json").out)
+    shown = json.loads(cheaptalk("model", "prompt", "bargaining", "--model", written, "--json").out)
     assert shown["sent"] == {"max_completion_tokens": 500, "reasoning_effort": "low"}
     assert shown["routes"] == ["schema", "tool", "text"]
     assert (shown["history"], shown["tries"]) == ({"last": 3}, 5)
 
 
 def test_words_that_are_no_json_are_asked_for_as_text(cheaptalk: Command) -> None:
-    done = cheaptalk("prompt", "deal_or_no_deal", "--style", "tagged", "--json")
+    done = cheaptalk("model", "prompt", "deal_or_no_deal", "--prompt-style", "tagged", "--json")
     assert json.loads(done.out)["routes"] == ["text"]
 
 
 def test_a_model_without_its_provider_is_told_how_to_write_it(cheaptalk: Command) -> None:
-    done = cheaptalk("prompt", "bargaining", "--player", "gpt-4o")
+    done = cheaptalk("model", "prompt", "bargaining", "--model", "gpt-4o")
     assert done.status == 2
     assert "for the model write openai/gpt-4o" in done.err
 
 
 def test_it_is_the_same_every_time_and_says_all_in_json(cheaptalk: Command) -> None:
     arguments = (
-        "prompt", "chip_trading", "--player", "chip-trading:gpt-4o-refined", "--turn", "3",
+        "model", "prompt", "chip_trading", "--model", "chip-trading:gpt-4o-refined", "--turn", "3",
         "--json",
     )  # fmt: skip
     shown = json.loads(cheaptalk(*arguments).out)
     assert json.loads(cheaptalk(*arguments).out) == shown
-    assert (shown["place"], shown["turn"], shown["style"]) == ("player_1", 3, "plain")
+    assert (shown["seat"], shown["turn"], shown["style"]) == ("player_1", 3, "plain")
     assert {call["model"] for call in shown["calls"]} == {"openai/gpt-4o-2024-05-13"}
     assert shown["calls"][0]["settings"] == {"temperature": 0.5}
 
 
 def test_every_call_of_a_turn_is_shown(cheaptalk: Command) -> None:
-    refined = cheaptalk("prompt", "chip_trading", "--player", "{refine: {candidates: 4}}").out
+    refined = cheaptalk(
+        "model", "prompt", "chip_trading", "--model", "{refine: {candidates: 4}}"
+    ).out
     assert "call 1 of 2" in refined
     assert "First write down 4 different candidates" in refined
     assert "call 2 of 2" in refined
-    summed = cheaptalk("prompt", "bargaining", "--player", "{history: summary}", "--turn", "2").out
+    summed = cheaptalk(
+        "model", "prompt", "bargaining", "--model", "{history: summary}", "--turn", "2"
+    ).out
     assert summed.index("sum up for yourself") < summed.index("call 2 of 2")
 
 
 def test_another_style_may_be_read(cheaptalk: Command) -> None:
-    plain = cheaptalk("prompt", "guess_the_average").out
-    done = cheaptalk("prompt", "guess_the_average", "--style", "v3")
+    plain = cheaptalk("model", "prompt", "guess_the_average").out
+    done = cheaptalk("model", "prompt", "guess_the_average", "--prompt-style", "v3")
     assert done.status == 0
-    assert "--- style v3, words" in done.out
+    assert "--- prompt style v3, words" in done.out
     assert done.out != plain
 
 
 @pytest.mark.parametrize(
     ("arguments", "saying"),
     [
-        (("prompt", "barganing"), 'unknown game "barganing" (did you mean "bargaining"?)'),
-        (("prompt", "bargaining", "--as", "carol"), 'unknown place "carol" (known: alice, bob)'),
-        (("prompt", "bargaining", "--style", "tagged"), 'unknown style of bargaining "tagged"'),
-        (("prompt", "bargaining", "--turn", "90"), "asked fewer than 90 times in 100 sample"),
+        (("model", "prompt", "barganing"), 'unknown game "barganing" (did you mean "bargaining"?)'),
         (
-            ("prompt", "bargaining", "--turn", "90", "--seed", "4"),
-            "asked fewer than 90 times with seed 4",
-        ),
-        (("prompt", "bargaining", "--player", "linear"), "--player: only models are sent prompts"),
-        (("prompt", "bargaining", "--player", "{modl: x/y}"), '--player: unknown key "modl"'),
-        (
-            ("prompt", "bargaining", "--player", "{history: bad}"),
-            '--player: history: "bad" is no history',
-        ),
-        (("prompt", "bargaining", "--player", "glee:x"), '--player: glee: no player "x"'),
-        (("prompt", "bargaining", "--against", "x"), "--against: x is no strategy for bob"),
-        (
-            ("prompt", "bargaining", "--against", "{strategy: linear, start: 9}"),
-            "--against: start: should be less than or equal to 1, not 9",
+            ("model", "prompt", "bargaining", "--seat", "carol"),
+            'unknown seat "carol" (known: alice, bob)',
         ),
         (
-            ("prompt", "deal_or_no_deal", "--style", "tagged", "--player", "{refine: {}}"),
-            "--player: refine: candidates are written as JSON",
+            ("model", "prompt", "bargaining", "--prompt-style", "tagged"),
+            'unknown style of bargaining "tagged"',
         ),
-        (("rosters", "gle"), 'unknown roster "gle" (did you mean "glee"?)'),
-        (("rosters", "no.yaml"), "no.yaml: there is no such file"),
+        (
+            ("model", "prompt", "bargaining", "--turn", "90"),
+            "fewer than 90 decision requests in 100 sample",
+        ),
+        (
+            ("model", "prompt", "bargaining", "--turn", "90", "--seed", "4"),
+            "fewer than 90 decision requests with seed 4",
+        ),
+        (
+            ("model", "prompt", "bargaining", "--model", "linear"),
+            "--model: linear is not a language model",
+        ),
+        (
+            ("model", "prompt", "bargaining", "--model", "{modl: x/y}"),
+            '--model: unknown key "modl"',
+        ),
+        (
+            ("model", "prompt", "bargaining", "--model", "{history: bad}"),
+            '--model: history: "bad" is not a history',
+        ),
+        (
+            ("model", "prompt", "bargaining", "--model", "glee:x"),
+            '--model: glee: unknown player "x"',
+        ),
+        (
+            ("model", "prompt", "bargaining", "--opponent", "x"),
+            "--opponent: x is not a strategy for bob",
+        ),
+        (
+            ("model", "prompt", "bargaining", "--opponent", "{strategy: linear, start: 9}"),
+            "--opponent: start: should be less than or equal to 1, not 9",
+        ),
+        (
+            (
+                "model",
+                "prompt",
+                "deal_or_no_deal",
+                "--prompt-style",
+                "tagged",
+                "--model",
+                "{refine: {}}",
+            ),
+            "--model: refine: candidates are written as JSON",
+        ),
+        (("model", "rosters", "gle"), 'unknown roster "gle" (did you mean "glee"?)'),
+        (("model", "rosters", "no.yaml"), "no.yaml: file not found"),
         (("plan", "quickstart", "--roster", "gle"), 'quickstart: roster: unknown roster "gle"'),
     ],
 )

@@ -52,31 +52,33 @@ def test_a_plan_of_very_many_seatings_lists_some_and_says_how_many_more(
 
 
 def test_a_plan_shows_everything_and_writes_nothing(cheaptalk: Command, tmp_path: Path) -> None:
-    written(tmp_path, description="Two [small] ones.", deals=3)
+    written(tmp_path, description="Two [small] ones.", instances=3)
     done = cheaptalk("plan", "small.yaml")
     assert done.status == 0
     assert "small: Two [small] ones." in done.out
     assert "bargaining  fair / firm        3" in done.out
     assert "bargaining: 1 configuration" in done.out
-    assert done.out.splitlines()[-1] == "6 matches, none played: there is no cheaptalk.sqlite"
+    assert done.out.splitlines()[-1] == (
+        "6 matches, none played yet (store cheaptalk.sqlite does not exist)"
+    )
     assert names(tmp_path) == {"small.yaml"}
 
 
 def test_a_plan_tells_what_is_played_already(cheaptalk: Command, tmp_path: Path) -> None:
     cheaptalk("run", "small.yaml")
-    written(tmp_path, deals=3)
+    written(tmp_path, instances=3)
     done = cheaptalk("plan", "small.yaml")
     assert done.out.splitlines()[-1] == "6 matches, 2 of them already in cheaptalk.sqlite"
 
 
 def test_a_plan_lists_every_match_on_demand(cheaptalk: Command) -> None:
-    data = json.loads(cheaptalk("plan", "small.yaml", "--matches", "--json").out)
+    data = json.loads(cheaptalk("plan", "small.yaml", "--list-matches", "--json").out)
     assert (data["matches"], data["settled"]) == (2, 0)
     assert [match["seating"] for match in data["plan"]] == [["fair", "firm"], ["firm", "fair"]]
     assert data["plan"][0]["parameters"]["horizon"] == {"rounds": 2, "hidden": False}
-    lines = cheaptalk("plan", "small.yaml", "--matches").out.splitlines()
+    lines = cheaptalk("plan", "small.yaml", "--list-matches").out.splitlines()
     for match, line in zip(data["plan"], lines, strict=False):
-        assert line == f"{match['id']}  bargaining  {' / '.join(match['seating'])}  deal 0"
+        assert line == f"{match['id']}  bargaining  {' / '.join(match['seating'])}  instance 0"
 
 
 def test_a_plan_names_who_does_not_play(cheaptalk: Command, tmp_path: Path) -> None:
@@ -99,7 +101,7 @@ def test_players_are_added_and_replaced_on_the_command_line(
     written(tmp_path, pairing="self")
     data = json.loads(
         cheaptalk(
-            "plan", "small.yaml", "--matches", "--json",
+            "plan", "small.yaml", "--list-matches", "--json",
             "--player", "slow=boulware",
             "--player", "firm={strategy: fixed_demand, share: 0.9}",
             "--player", "tiny=vllm/tiny@http://localhost:1/v1",
@@ -117,15 +119,15 @@ def test_players_are_added_and_replaced_on_the_command_line(
 @pytest.mark.parametrize(
     ("option", "saying"),
     [
-        ("bot", '"bot" is not LABEL=SPEC'),
-        ("=linear", '"=linear" is not LABEL=SPEC'),
-        ("bot=", '"bot=" is not LABEL=SPEC'),
+        ("bot", 'openai/gpt-4o, got "bot"'),
+        ("=linear", 'openai/gpt-4o, got "=linear"'),
+        ("bot=", 'openai/gpt-4o, got "bot="'),
         ("bot=gpt-4o", "; for the model write openai/gpt-4o"),
-        ("bot={strategy: liner", "{strategy: liner cannot be read as YAML"),
+        ("bot={strategy: liner", "{strategy: liner is not valid YAML"),
         ("bot=liner", 'small.yaml: players.bot: unknown strategy "liner" (did you mean "linear"?)'),
         ("bot={stratgy: x}", 'small.yaml: players.bot: unknown key "stratgy" (did you mean'),
         ("bot=opnai/x", 'small.yaml: players.bot.model: unknown provider "opnai" (did you mean'),
-        ("bot=5", "small.yaml: players.bot: 5 is no player: write a strategy's name"),
+        ("bot=5", "small.yaml: players.bot: 5 is not a player; write a strategy's name"),
     ],
 )
 def test_a_wrong_player_is_told(
@@ -141,9 +143,9 @@ def test_a_wrong_player_is_told(
 @pytest.mark.parametrize(
     ("option", "saying"),
     [
-        ("--player=frim=linear", 'small.yaml: --player: no pairing seats "frim" (did you mean'),
-        ("--player=x=vllm/tiny", 'no pairing seats "x" (known: fair, firm); take the label of'),
-        ("--roster=glee:o3-mini", "--roster glee:o3-mini: no pairing seats any of its players"),
+        ("--player=frim=linear", 'small.yaml: --player: no pairing includes "frim" (did you mean'),
+        ("--player=x=vllm/tiny", 'no pairing includes "x" (known: fair, firm); replace a player'),
+        ("--roster=glee:o3-mini", "--roster glee:o3-mini: no pairing includes any of its players"),
     ],
 )
 def test_a_player_whom_no_pairing_seats_is_refused(
@@ -159,7 +161,7 @@ def test_a_roster_may_hold_more_than_is_seated(cheaptalk: Command, tmp_path: Pat
     written(tmp_path, pairing=[["fair", "firm"], ["gpt-4o", "fair"]])
     done = cheaptalk("plan", "small.yaml", "--roster", "glee:gpt-4o,o3-mini", "--no-estimate")
     assert done.status == 0
-    assert "o3-mini plays nowhere: no pairing seats it" in done.out.splitlines()
+    assert "o3-mini plays no game: no pairing includes it" in done.out.splitlines()
     data = cheaptalk("plan", "small.yaml", "--roster", "glee:gpt-4o,o3-mini", "--json").out
     assert json.loads(data)["unseated"] == ["o3-mini"]
 
@@ -168,7 +170,7 @@ def test_a_label_is_given_to_one_player_alone(cheaptalk: Command, tmp_path: Path
     written(tmp_path, pairing="all")
     done = cheaptalk("plan", "small.yaml", "--player", "a=linear", "--player", "a=boulware")
     assert done.status == 2
-    assert '"a" stands twice' in done.said
+    assert 'duplicate label "a"' in done.said
 
 
 # run, resume
@@ -185,7 +187,7 @@ def test_a_run_tells_what_it_did_and_what_to_do_next(cheaptalk: Command, tmp_pat
         "study": "small", "store": "my store.sqlite", "planned": 2, "before": 2, "played": {},
         "forfeited": 0,
         "left": 0, "halted": None, "unresolved": 0, "problems": {}, "seconds": 0,
-        "waiting": 0, "cache": None, "answers": {}, "cost": None, "dropped": 0, "redealt": 0,
+        "waiting": 0, "cache": None, "answers": {}, "cost": None, "dropped": 0, "replaced": 0,
         "set_aside": 0, "rest": 0, "elsewhere": 0, "log_open": False,
     }  # fmt: skip
 
@@ -209,7 +211,7 @@ def test_a_stored_study_can_be_run_and_resumed_by_name(cheaptalk: Command, tmp_p
 
 
 WRONG = {
-    "file": ("nowhere.yaml", "nowhere.yaml: there is no such file"),
+    "file": ("nowhere.yaml", "nowhere.yaml: file not found"),
     "name": ("quikstart", 'no study file, preset or stored study "quikstart" (did you mean "quick'),
     "yaml": ("broken.yaml", "broken.yaml: cannot be read as YAML: "),
 }
@@ -232,16 +234,16 @@ def test_a_study_that_is_not_there_is_told(
     ("changes", "saying"),
     [
         ({"repeat": 2}, 'small.yaml: unknown key "repeat" (did you mean "repeats"?)'),
-        ({"deals": 0}, "small.yaml: deals: should be greater than or equal to 1, not 0"),
+        ({"instances": 0}, "small.yaml: instances: should be greater than or equal to 1, not 0"),
         ({"pairing": [["fair", "frim"]]}, 'small.yaml: pairing: unknown player "frim" (did you'),
         ({"players": {"a": {"model": "openai/gpt-4o"}}, "pairing": "all"},
          "small.yaml: players.a: set the environment variable OPENAI_API_KEY"),
         ({"players": {"a": {"person": "terminal"}}, "pairing": "all"},
          "small.yaml: players.a: a person plays with: cheaptalk play"),
         ({"players": {"a": {"recorded": "abc"}}, "pairing": "all"},
-         "small.yaml: players.a: there is no store to take match abc from"),
-        ({"games": [], "deals_from": "old"},
-         'small.yaml: deals_from: there is no store to take "old" from; name it with --store'),
+         "small.yaml: players.a: there is no store with match abc"),
+        ({"games": [], "instances_from": "old"},
+         'small.yaml: instances_from: there is no store with "old"; name it with --store'),
     ],
 )  # fmt: skip
 def test_a_wrong_study_writes_nothing(
@@ -258,22 +260,31 @@ def test_a_wrong_study_writes_nothing(
 
 def test_a_store_that_cannot_be_used_is_told(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("dear diary " * 100)
-    for command in (["run", "small.yaml"], ["plan", "small.yaml"], ["status"], ["show", "a"]):
+    for command in (
+        ["run", "small.yaml"],
+        ["plan", "small.yaml"],
+        ["status"],
+        ["match", "show", "a"],
+    ):
         done = cheaptalk(*command, "--store", "diary.txt")
         assert done.status == 2
-        assert done.said.startswith("error: diary.txt: file is not a database: it is damaged or no")
+        assert done.said.startswith(
+            "error: diary.txt: file is not a database: the file is damaged or not"
+        )
     assert (tmp_path / "diary.txt").read_text() == "dear diary " * 100
 
 
 @pytest.mark.usefixtures("importable")
 def test_a_store_may_be_named_by_its_url(cheaptalk: Command, tmp_path: Path) -> None:
     url = ("--store", "sqlite:///there.sqlite")
-    assert "there is no sqlite:///there.sqlite" in cheaptalk("plan", "small.yaml", *url).out
+    assert (
+        "(store sqlite:///there.sqlite does not exist)" in cheaptalk("plan", "small.yaml", *url).out
+    )
     assert cheaptalk("run", "small.yaml", *url).status == 0
     assert "there.sqlite" in names(tmp_path)
     assert cheaptalk("status", *url).out == cheaptalk("status", "--store", "there.sqlite").out
-    assert cheaptalk("doctor", *url).status == 0
-    for command in (["run", "small.yaml"], ["plan", "small.yaml"], ["status"], ["doctor"]):
+    assert cheaptalk("store", "doctor", *url).status == 0
+    for command in (["run", "small.yaml"], ["plan", "small.yaml"], ["status"], ["store", "doctor"]):
         done = cheaptalk(*command, "--store", "papyrus://me:password@host/there")
         assert "papyrus://...: unknown kind of store" in done.said + done.out
 
@@ -293,7 +304,7 @@ def test_an_imported_study_cannot_be_played(
     with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
         store.register_study("theirs", {"imported": "glee"})
     done = cheaptalk(command, "theirs")
-    assert (done.status, done.said) == (2, 'error: "theirs" was imported; there is nothing to play')
+    assert (done.status, done.said) == (2, 'error: "theirs" was imported and cannot be run')
     assert json.loads(cheaptalk("status", "--json").out)["studies"][0]["planned"] == 0
 
 
@@ -328,7 +339,7 @@ def test_a_run_with_failures_ends_with_1_and_says_which(
         'bargaining, tiny / fair: call for "alice" in request 0: no server answers at ' in done.out
     )
     assert done.out.splitlines()[-1] == (
-        "6 left; go on with: cheaptalk resume small --store cheaptalk.sqlite"
+        "6 remaining; continue with: cheaptalk resume small --store cheaptalk.sqlite"
     )
     allowed = cheaptalk("resume", "small", "--allow-failures", "--json")
     assert allowed.status == 0
@@ -345,8 +356,11 @@ def test_a_run_out_of_budget_ends_with_1_and_goes_on_with_more(
         written(tmp_path, **with_model(server.url), budget={"calls": 2})
         done = cheaptalk("run", "small.yaml", "--allow-failures")
         assert done.status == 1
-        assert "halted: the budget of 2 calls is used up" in done.out.splitlines()
-        assert "raise the budget in the study's file, then: cheaptalk run FILE --store" in done.out
+        assert "halted: the budget of 2 calls is exhausted" in done.out.splitlines()
+        assert (
+            "increase the budget in the study file, then run: cheaptalk run FILE --store"
+            in done.out
+        )
         assert "cheaptalk resume" not in done.out, "a resume would halt at once"
         written(tmp_path, **with_model(server.url), budget={"calls": 1000})
         assert cheaptalk("run", "small.yaml").status == 0
@@ -364,11 +378,11 @@ async def mute(request: web.Request, body: dict[str, Any]) -> web.StreamResponse
     [
         (
             uncounting, {"tokens": 9_999}, (),
-            "cap calls instead of tokens and dollars in the study's file, then: cheaptalk run FILE",
+            "in the study file, limit calls instead of tokens and dollars, then run: cheaptalk run",
         ),
-        (uncounting, {}, ("--max-tokens", "9999"), "cap calls instead: cheaptalk resume small"),
-        (mute, {}, ("--max-tokens", "999"), "cap calls instead: cheaptalk resume small"),
-        (mute, {"tokens": 999}, (), "raise the budget in the study's file, then: cheaptalk run"),
+        (uncounting, {}, ("--max-tokens", "9999"), "limit calls instead: cheaptalk resume small"),
+        (mute, {}, ("--max-tokens", "999"), "limit calls instead: cheaptalk resume small"),
+        (mute, {"tokens": 999}, (), "increase the budget in the study file, then run: cheap"),
     ],
 )  # fmt: skip
 def test_where_nobody_counts_tokens_the_advice_is_no_further_run_under_the_same_cap(
@@ -385,7 +399,7 @@ def test_where_nobody_counts_tokens_the_advice_is_no_further_run_under_the_same_
         done = cheaptalk("run", "small.yaml", "--concurrency", "1", *option)
     assert done.status == 1
     assert "halted: " in done.out
-    assert f" left; {advice}" in done.out.splitlines()[-1]
+    assert f" remaining; {advice}" in done.out.splitlines()[-1]
 
 
 def test_calls_of_a_killed_run_are_listed(cheaptalk: Command, tmp_path: Path) -> None:
@@ -395,8 +409,8 @@ def test_calls_of_a_killed_run_are_listed(cheaptalk: Command, tmp_path: Path) ->
 
     def listed(state: str) -> None:
         assert cheaptalk("status").out.splitlines()[-2:] == [
-            "1 call was sent and no reply ever recorded, which may have been billed:",
-            "  match m request 0 alice, sending 1",
+            "unresolved: 1 call, possibly billed",
+            "  match m request 0 alice, attempt 1",
         ]
         (lost,) = json.loads(cheaptalk("status", "--json").out)["unresolved"]
         assert (lost["match_id"], lost["state"]) == ("m", state)
@@ -404,8 +418,8 @@ def test_calls_of_a_killed_run_are_listed(cheaptalk: Command, tmp_path: Path) ->
     cheaptalk("run", "small.yaml")
     asyncio.run(intend())
     listed("sent")
-    written(tmp_path, deals=2)
-    assert "  1 call of an earlier run stayed without a reply" in cheaptalk("run", "small.yaml").out
+    written(tmp_path, instances=2)
+    assert "  1 call of an earlier run never got a response" in cheaptalk("run", "small.yaml").out
     listed("unresolved")
 
 
@@ -413,7 +427,7 @@ def test_many_different_problems_are_cut_short(
     cheaptalk: Command, tmp_path: Path, no_waits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models = Canned(lambda call, number: broken(number, retry=False))
-    made = written(tmp_path, **with_model() | {"deals": 7})
+    made = written(tmp_path, **with_model() | {"instances": 7})
     run = ct.run
 
     def with_models(planned: ct.studies.Plan, store: ct.Store, **options: Any) -> ct.Progress:
@@ -430,42 +444,44 @@ SILENT: dict[str, Any] = {
     "games": [{"game": "item_bargaining"}],
     "players": {"no": {"model": "script/refuse"}, "luck": {"strategy": "random"}},
     "pairing": [["no", "luck"]],
-    "deals": 2,
-    "unanswered": {"refused": "redeal", "illegal": "drop", "redeals": 1},
+    "instances": 2,
+    "unanswered": {"refused": "replace", "illegal": "drop", "max_replacements": 1},
 }
 """A model that never answers, in a game that ends by its own rule then."""
 
 
-def test_dropped_and_redealt_matches_are_told_everywhere(
+def test_dropped_and_replaced_matches_are_told_everywhere(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
     written(tmp_path, **SILENT)
-    policy = "illegal dropped, refused redealt (at most once), all others as by default"
+    policy = "illegal dropped, refused replaced (at most once), all others as by default"
     plan = cheaptalk("plan", "small.yaml")
-    assert f"matches without a valid answer: {policy}" in plan.out.splitlines()
+    assert f"matches without a valid response: {policy}" in plan.out.splitlines()
     kept = json.loads(cheaptalk("plan", "small.yaml", "--json").out)["unanswered"]
-    assert (kept["refused"], kept["truncated"], kept["redeals"]) == ("redeal", "keep", 1)
-    said = "4 matches dropped from measures, 2 matches dealt afresh"
+    assert (kept["refused"], kept["truncated"], kept["max_replacements"]) == ("replace", "keep", 1)
+    said = "4 matches excluded from metrics, 2 replacement matches"
     done = cheaptalk("run", "small.yaml")
     assert "small: 4 of 4 matches ended (0 before, 4 now in " in done.out
     assert f"  {said}" in done.out.splitlines()
     again = json.loads(cheaptalk("resume", "small", "--json").out)
-    assert (again["planned"], again["dropped"], again["redealt"]) == (4, 4, 2)
+    assert (again["planned"], again["dropped"], again["replaced"]) == (4, 4, 2)
     assert f"small: {said}" in cheaptalk("status").out.splitlines()
     (told,) = json.loads(cheaptalk("status", "--json").out)["studies"]
-    assert (told["matches"], told["dropped"], told["redealt"]) == ({"finished": 4}, 4, 2)
-    first, again = json.loads(cheaptalk("plan", "small", "--matches", "--json").out)["plan"][::2]
-    shown = cheaptalk("show", again["id"]).out.splitlines()
-    assert "dropped from the measures of small: player_1 refused" in shown
-    assert f"dealt afresh in place of match {first['id']}" in shown
-    assert json.loads(cheaptalk("show", again["id"], "--json").out)["studies"] == [
+    assert (told["matches"], told["dropped"], told["replaced"]) == ({"finished": 4}, 4, 2)
+    first, again = json.loads(cheaptalk("plan", "small", "--list-matches", "--json").out)["plan"][
+        ::2
+    ]
+    shown = cheaptalk("match", "show", again["id"]).out.splitlines()
+    assert "excluded from the metrics of small: player_1 refused" in shown
+    assert f"replacement of match {first['id']}" in shown
+    assert json.loads(cheaptalk("match", "show", again["id"], "--json").out)["studies"] == [
         {"study": "small", "dropped": True, "dropped_because": "player_1 refused",
-         "in_place_of": first["id"], "planned": True}
+         "replaces": first["id"], "planned": True}
     ]  # fmt: skip
 
 
 def test_a_plan_without_models_says_nothing_of_answers_that_are_none(cheaptalk: Command) -> None:
-    assert "without a valid answer" not in cheaptalk("plan", "small.yaml").out
+    assert "without a valid response" not in cheaptalk("plan", "small.yaml").out
 
 
 def test_status_says_why_the_last_run_halted_until_one_does_not(
@@ -474,7 +490,7 @@ def test_status_says_why_the_last_run_halted_until_one_does_not(
     players = SILENT["players"] | {"no": {"model": "script/legal"}}
     written(tmp_path, **SILENT | {"players": players}, budget={"calls": 1})
     assert cheaptalk("run", "small.yaml").status == 1
-    halted = "the budget of 1 call is used up"
+    halted = "the budget of 1 call is exhausted"
     assert f"small: the last run halted: {halted}" in cheaptalk("status").out.splitlines()
     assert json.loads(cheaptalk("status", "--json").out)["studies"][0]["halted"] == halted
     written(tmp_path, **SILENT | {"players": players})
@@ -490,7 +506,7 @@ def test_attempts_that_reach_no_server_are_told_apart_from_calls(
     (told,) = json.loads(cheaptalk("status", "--json").out)["studies"]
     vain = told["cost"]["unreached"]
     assert (told["cost"]["calls"], vain > 6) == (0, True)
-    assert f"small: 0 calls, 0 tokens, $0.00, {vain} attempts that reached no server" in (
+    assert f"small: 0 calls, 0 tokens, $0.00, {vain} attempts that did not reach a server" in (
         cheaptalk("status").out.splitlines()
     )
 
@@ -498,7 +514,7 @@ def test_attempts_that_reach_no_server_are_told_apart_from_calls(
 # a study that the store has in another form
 
 
-SET_ASIDE = "small: 5 of its 9 recorded matches would be set aside, and 0 would be new"
+SET_ASIDE = "small: 5 of its 9 recorded matches would be superseded, and 0 would be new"
 
 
 @pytest.fixture
@@ -513,20 +529,20 @@ def test_matches_are_set_aside_only_where_that_is_wanted(changed: Command, tmp_p
     before = (tmp_path / "cheaptalk.sqlite").read_bytes()
     refused = changed("run", "small.yaml")
     assert refused.status == 2
-    assert "small: players.extra is left out; what is stored has {" in refused.err
+    assert "small: players.extra is missing (stored: {" in refused.err
     assert SET_ASIDE in refused.err.splitlines()
     assert "allow it with --yes" in refused.said
     assert (tmp_path / "cheaptalk.sqlite").read_bytes() == before
     again = changed("resume", "small")
     assert (again.status, "9 of 9 matches ended (9 before" in again.out) == (0, True)
     allowed = changed("run", "small.yaml", "--yes")
-    assert (allowed.status, "5 matches of earlier forms" in allowed.out) == (0, True)
+    assert (allowed.status, "5 matches superseded" in allowed.out) == (0, True)
 
 
 def test_what_only_adds_matches_is_said_and_not_asked(changed: Command, tmp_path: Path) -> None:
     done = changed("run", "small.yaml", "--player", "extra=boulware", "--player", "more=linear")
     assert done.status == 0
-    assert "small: its 9 recorded matches stay, and 7 are new" in done.err.splitlines()
+    assert "small: its 9 recorded matches are kept, and 7 are new" in done.err.splitlines()
     same = changed("run", "small.yaml", "--player", "extra=boulware", "--player", "more=linear")
     assert "recorded" not in same.err
 
@@ -535,7 +551,7 @@ def test_a_plan_says_what_running_it_would_change(changed: Command) -> None:
     assert SET_ASIDE in changed("plan", "small.yaml").out.splitlines()
     found = json.loads(changed("plan", "small.yaml", "--json").out)["changes"]
     assert (found["recorded"], found["set_aside"], found["planned"]) == (9, 5, 4)
-    assert found["differences"][0].startswith("players.extra is left out; what is stored has ")
+    assert found["differences"][0].startswith("players.extra is missing (stored: ")
 
 
 @pytest.mark.parametrize(("answer", "status", "there"), [("y", 0, 4), ("n", 1, 9)])
@@ -543,7 +559,7 @@ def test_on_a_terminal_one_is_asked(
     changed: Command, tmp_path: Path, answer: str, status: int, there: int
 ) -> None:
     with Terminal("run", "small.yaml", folder=tmp_path) as screen:
-        screen.read_until("Go on? [y/N]: ")
+        screen.read_until("Continue? [y/N]: ")
         screen.type(answer)
         assert screen.ends()[0] == status
     with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:

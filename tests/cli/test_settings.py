@@ -31,7 +31,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_options_go_before_the_environment_before_dotenv_before_settings(
     cheaptalk: Command, tmp_path: Path, settings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = "there is no store at {}"
+    said = "no store at {}"
     settings.write_text('store = "~/settings.sqlite"\n')
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     assert said.format(tmp_path / "home" / "settings.sqlite") in cheaptalk("resume", "x").said
@@ -46,7 +46,8 @@ def test_every_setting_is_the_default_of_its_option(
     cheaptalk: Command, tmp_path: Path, settings: Path
 ) -> None:
     settings.write_text(
-        'cache = true\ncache-file = "kept.sqlite"\nconcurrency = 2\nworkers = 1\npatience = 0.5\n'
+        'cache = true\ncache-file = "kept.sqlite"\nconcurrency = 2\nworkers = 1\n'
+        "retry-timeout = 30\n"
         "max-calls = 1\nmax-tokens = 100_000\nmax-dollars = 5\n"
     )
     with Server() as server:
@@ -60,14 +61,15 @@ def test_every_setting_is_the_default_of_its_option(
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("store = 5", "line 1: store: write a text in quotes, a store's file or URL"),
-        ("\nworkers = true", "line 2: workers: write a whole number above 0"),
-        ("max-dollars = -1", "line 1: max-dollars: write a number above 0"),
+        ("store = 5", "line 1: store: expected a quoted string: the file or URL of a store"),
+        ("\nworkers = true", "line 2: workers: expected an integer above 0"),
+        ("max-dollars = -1", "line 1: max-dollars: expected a number above 0"),
+        ("patience = 10", "line 1: patience was renamed to retry-timeout, in seconds"),
         ("# ours\nconcurency = 3", 'line 2: no setting "concurency" (did you mean "concurrency"?)'),
         ('[run]\nstore = "x"', 'line 1: no setting "run" (known: store, '),
-        ("store = \n", "cannot be read as TOML: Invalid value (at line 1, column 9)"),
-        (f'OPENAI_API_KEY = "{KEY}"', "line 1: OPENAI_API_KEY: no key may stand in this file"),
-        (f'openai = "{KEY}"', "line 1: openai: no key may stand in this file"),
+        ("store = \n", "invalid TOML: Invalid value (at line 1, column 9)"),
+        (f'OPENAI_API_KEY = "{KEY}"', "line 1: OPENAI_API_KEY: API keys are not allowed here"),
+        (f'openai = "{KEY}"', "line 1: openai: API keys are not allowed here"),
     ],
 )
 def test_settings_that_are_none_are_told_with_their_line_and_without_their_value(
@@ -103,19 +105,19 @@ def test_a_variable_is_what_stands_there(tmp_path: Path, line: str, value: str) 
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        (KEY, "line 1: write NAME=VALUE, each quote closed, or # before what is no entry"),
+        (KEY, "line 1: expected NAME=VALUE with closed quotes, or a comment starting with #"),
         (
             f"\nA='{KEY}",
-            "line 2: write NAME=VALUE, each quote closed, or # before what is no entry",
+            "line 2: expected NAME=VALUE with closed quotes, or a comment starting with #",
         ),
-        (f"A=1\nA={KEY}", "line 2: A stands twice; leave one of them out"),
+        (f"A=1\nA={KEY}", "line 2: duplicate variable A; remove one of them"),
     ],
 )
 def test_a_dotenv_that_is_none_is_told_with_the_line_and_without_the_value(
     cheaptalk: Command, tmp_path: Path, written: str, said: str
 ) -> None:
     (tmp_path / ".env").write_text(written)
-    done = cheaptalk("games")
+    done = cheaptalk("game", "list")
     assert (done.status, done.said) == (2, f"error: .env: {said}")
 
 
@@ -143,16 +145,16 @@ def test_dotenv_sets_keys_and_nothing_that_says_where_the_environments_keys_go(
     (tmp_path / ".env").write_text(
         f"LAB_KEY={KEY}\nLAB_HOST=theirs.example\nCHEAPTALK_PROVIDERS=other.yaml\nLAB_PROXY=x\n"
     )
-    done = cheaptalk("doctor")
+    done = cheaptalk("store", "doctor")
     assert ".env sets: LAB_KEY, LAB_HOST; " in done.out
-    assert "behind the environment's own: CHEAPTALK_PROVIDERS; not read: LAB_PROXY" in done.out
+    assert "overridden by the environment: CHEAPTALK_PROVIDERS; ignored: LAB_PROXY" in done.out
     assert "ok  lab: LAB_KEY is set" in done.out
     assert KEY not in done.out + done.err
     assert "LAB_KEY" not in os.environ
     monkeypatch.setenv("LAB_KEY", "my own key")
-    done = cheaptalk("doctor")
+    done = cheaptalk("store", "doctor")
     assert "--  lab: set the environment variable LAB_HOST" in done.out
-    assert "behind the environment's own: LAB_KEY, CHEAPTALK_PROVIDERS; not read: LAB_HOST" in (
+    assert "overridden by the environment: LAB_KEY, CHEAPTALK_PROVIDERS; ignored: LAB_HOST" in (
         done.out
     )
 
@@ -173,7 +175,9 @@ def test_a_key_of_dotenv_is_sent_and_taken_out_of_records(
         (tmp_path / "small.yaml").write_text(yaml.safe_dump(study))
         cheaptalk("run", "small.yaml")
         assert server.headers["Authorization"] == f"Bearer {KEY}"
-    assert cheaptalk("export", "small", "--format", "jsonl", "--out", "records").status == 0
+    assert (
+        cheaptalk("store", "export", "small", "--format", "jsonl", "--out", "records").status == 0
+    )
     text = "".join(path.read_text() for path in (tmp_path / "records").iterdir())
     assert "I heard Bearer [key]." in text
     assert KEY not in text
@@ -182,5 +186,5 @@ def test_a_key_of_dotenv_is_sent_and_taken_out_of_records(
 def test_the_doctor_names_the_settings(cheaptalk: Command, settings: Path) -> None:
     settings.write_text('store = "postgresql://me:word@host/x"\nconcurrency = 3\n')
     assert f"ok  settings: {settings} sets: store = set, concurrency = 3" in (
-        cheaptalk("doctor", "--store", "no.sqlite").out
+        cheaptalk("store", "doctor", "--store", "no.sqlite").out
     )

@@ -19,14 +19,14 @@ def match(tmp_path: Path) -> str:
     def mumble(call: ModelCall, number: str) -> str:
         return "[Hm]" if number.endswith("/0/alice/0/1") else legal(call)
 
-    made = study(**with_model(temperature=1) | {"deals": 1, "pairing": [["tiny", "fair"]]})
+    made = study(**with_model(temperature=1) | {"instances": 1, "pairing": [["tiny", "fair"]]})
     with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
         ct.run(made, store, models=Canned(mumble))
         return next(store.records()).id
 
 
 def test_a_match_is_told_as_it_happened(cheaptalk: Command, match: str) -> None:
-    done = cheaptalk("show", match[:12])
+    done = cheaptalk("match", "show", match[:12])
     lines = done.out.splitlines()
     assert done.status == 0
     assert lines[0] == f"bargaining {match}  finished"
@@ -35,29 +35,29 @@ def test_a_match_is_told_as_it_happened(cheaptalk: Command, match: str) -> None:
     assert 'horizon={"rounds": 2, "hidden": false}' in lines[3]
     told = [line for line in lines if line.startswith("to ")]
     assert told[:3] == ["to Alice (alice)", "to Bob (bob)", "to Alice (alice), request 0"]
-    assert any(line.startswith('Alice answers [repaired]: {"alice_gain": ') for line in lines)
+    assert any(line.startswith('Alice responds [repaired]: {"alice_gain": ') for line in lines)
     assert lines[-1].startswith("payoffs alice ")
 
 
 def test_ten_players_are_shown_in_short(cheaptalk: Command, toys: None, tmp_path: Path) -> None:
     with ct.Store.open(play(tmp_path, CROWD)) as store:
         record = next(one for one in store.records("crowd") if len(one.seats) == 10)
-    shown = ["show", record.id, "--store", "crowd.sqlite"]
+    shown = ["match", "show", record.id, "--store", "crowd.sqlite"]
     lines = cheaptalk(*shown).out.splitlines()
     assert lines[1].startswith('giver_1: free {"game": "giving", "strategy": "steady"')
     assert lines[2].startswith('giver_2 to giver_10: luck {"game": "giving", "strategy": "random"')
     assert lines.count("How many coins do you put into the pot?") == 1
     place = lines.index("All 10 are asked")
-    assert lines[place + 2] == 'Giver 1 answers: {"coins": 0}'
-    answers = [line.partition(" answers: ")[0] for line in lines[place + 2 : place + 12]]
+    assert lines[place + 2] == 'Giver 1 responds: {"coins": 0}'
+    answers = [line.partition(" responds: ")[0] for line in lines[place + 2 : place + 12]]
     assert answers == [f"Giver {number}" for number in range(1, 11)]
-    alone = cheaptalk(*shown, "--seat", "giver_3").out.splitlines()
+    alone = cheaptalk(*shown, "--actor", "giver_3").out.splitlines()
     assert "to Giver 3 (giver_3)" in alone
     assert not any("Giver 4" in line for line in alone)
 
 
 def test_one_seat_s_view_holds_nothing_of_the_other_s(cheaptalk: Command, match: str) -> None:
-    out = cheaptalk("show", match, "--seat", "bob").out
+    out = cheaptalk("match", "show", match, "--actor", "bob").out
     assert "to Bob (bob)" in out
     assert "to Alice (alice)" not in out
     assert "You are Bob." in out
@@ -65,17 +65,17 @@ def test_one_seat_s_view_holds_nothing_of_the_other_s(cheaptalk: Command, match:
 
 
 def test_calls_are_shown_word_for_word(cheaptalk: Command, match: str) -> None:
-    assert "[Hm]" not in cheaptalk("show", match).out
-    out = cheaptalk("show", match, "--calls").out
+    assert "[Hm]" not in cheaptalk("match", "show", match).out
+    out = cheaptalk("match", "show", match, "--calls").out
     assert "[Hm]" in out.splitlines()
     assert "That answer does not count: no answer could be read from the reply" in out
-    assert "  call 2, sending 1: canned answered, 9 tokens in, 1 out, 0.00 s" in out
+    assert "  call 2, attempt 1: canned answered, 9 tokens in, 1 out, 0.00 s" in out
     assert "  (2 messages as in the call before)" in out
     assert 'model string vllm/tiny; settings {"temperature": 1.0}' in out
 
 
 def test_the_whole_record_is_there_as_json(cheaptalk: Command, match: str) -> None:
-    data = json.loads(cheaptalk("show", match, "--json").out)
+    data = json.loads(cheaptalk("match", "show", match, "--json").out)
     assert data["match_id"] == match
     assert data["open_calls"] == []
     assert data["answers"][0]["kind"] == "repaired"
@@ -88,11 +88,11 @@ def test_a_match_under_way_shows_what_there_is_of_it(cheaptalk: Command, tmp_pat
     with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
         ct.run(made, store, models=Canned())
         live = next(r.id for r in store.records() if store.open_calls(r.id))
-    lines = cheaptalk("show", live).out.splitlines()
+    lines = cheaptalk("match", "show", live).out.splitlines()
     assert lines[0] == f"bargaining {live}  live"
     assert lines[-2].endswith(", request 0")
-    assert lines[-1] == "  call 1, sending 1: canned answered, 9 tokens in, 1 out, 0.00 s"
-    assert "You are " in cheaptalk("show", live, "--calls").out
+    assert lines[-1] == "  call 1, attempt 1: canned answered, 9 tokens in, 1 out, 0.00 s"
+    assert "You are " in cheaptalk("match", "show", live, "--calls").out
 
 
 def test_a_failed_match_says_why(cheaptalk: Command, tmp_path: Path) -> None:
@@ -100,10 +100,10 @@ def test_a_failed_match_says_why(cheaptalk: Command, tmp_path: Path) -> None:
     with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
         ct.run(study(**with_model()), store, models=models)
         failed = next(store.records()).id
-    lines = cheaptalk("show", failed).out.splitlines()
+    lines = cheaptalk("match", "show", failed).out.splitlines()
     assert lines[0].startswith(f'bargaining {failed}  failed (call for "')
     assert lines[0].endswith(": [out] of order)")
-    assert lines[-1].startswith("  call 1, sending 1: vllm/tiny failed")
+    assert lines[-1].startswith("  call 1, attempt 1: vllm/tiny failed")
     assert lines[-1].endswith(": [out] of order")
 
 
@@ -112,9 +112,9 @@ def test_a_forfeit_is_shown_as_such(cheaptalk: Command, tmp_path: Path) -> None:
     with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
         ct.run(study(**with_model()), store, models=models)
         first = next(store.records()).id
-    out = cheaptalk("show", first).out
+    out = cheaptalk("match", "show", first).out
     assert f"bargaining {first}  forfeited (forfeited by tiny as alice: refused)" in out
-    assert "Alice answers [refused]: no valid answer" in out
+    assert "Alice responds [refused]: no valid response" in out
     assert "payoffs" not in out
 
 
@@ -122,14 +122,14 @@ def test_a_forfeit_is_shown_as_such(cheaptalk: Command, tmp_path: Path) -> None:
     ("arguments", "saying"),
     [
         (("zzz",), 'no match begins with "zzz" in cheaptalk.sqlite'),
-        (("MATCH", "--seat", "bub"), 'unknown seat "bub" (did you mean "bob"?)'),
-        (("MATCH", "--store", "no.sqlite"), "there is no store at no.sqlite; name one with"),
+        (("MATCH", "--actor", "bub"), 'unknown actor "bub" (did you mean "bob"?)'),
+        (("MATCH", "--store", "no.sqlite"), "no store at no.sqlite; name an existing one with"),
     ],
 )
 def test_what_cannot_be_shown_is_told(
     cheaptalk: Command, match: str, arguments: tuple[str, ...], saying: str
 ) -> None:
-    done = cheaptalk("show", *(match if one == "MATCH" else one for one in arguments))
+    done = cheaptalk("match", "show", *(match if one == "MATCH" else one for one in arguments))
     assert done.status == 2
     assert done.said.startswith("error: ")
     assert saying in done.said
@@ -138,22 +138,22 @@ def test_what_cannot_be_shown_is_told(
 def test_a_match_of_other_rules_is_told_and_its_json_still_shown(
     cheaptalk: Command, match: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ct.game_box("bargaining").rules, "version", 2)
-    done = cheaptalk("show", match)
+    monkeypatch.setattr(ct.get_game("bargaining").rules, "version", 2)
+    done = cheaptalk("match", "show", match)
     assert done.status == 2
     assert f"match {match} was played under version 1 of the rules of bargaining" in done.said
-    assert json.loads(cheaptalk("show", match, "--json").out)["rules_version"] == 1
+    assert json.loads(cheaptalk("match", "show", match, "--json").out)["rules_version"] == 1
 
 
 def test_one_question_is_shown_alone(cheaptalk: Command, match: str) -> None:
-    lines = cheaptalk("show", match, "--request", "1").out.splitlines()
+    lines = cheaptalk("match", "show", match, "--request", "1").out.splitlines()
     assert [line for line in lines if line.startswith("to ")] == ["to Bob (bob), request 1"]
     assert not any(line.startswith("payoffs") for line in lines)
-    data = json.loads(cheaptalk("show", match, "--request", "0", "--json").out)
+    data = json.loads(cheaptalk("match", "show", match, "--request", "0", "--json").out)
     assert [answer["request"] for answer in data["answers"]] == [0]
-    done = cheaptalk("show", match, "--request", "99")
+    done = cheaptalk("match", "show", match, "--request", "99")
     assert done.status == 2
-    assert "and none of number 99" in done.said
+    assert "no decision request 99" in done.said
 
 
 def test_sendings_that_failed_stand_with_their_question(
@@ -161,23 +161,23 @@ def test_sendings_that_failed_stand_with_their_question(
 ) -> None:
     models = Canned(lambda call, number: broken() if number.endswith("/1") else legal(call))
     with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
-        ct.run(study(**with_model() | {"deals": 1}), store, models=models)
+        ct.run(study(**with_model() | {"instances": 1}), store, models=models)
         match = next(one.id for one in store.records() if one.calls)
-    lines = cheaptalk("show", match).out.splitlines()
-    place = next(at for at, line in enumerate(lines) if "sending 1" in line)
-    assert lines[place].startswith("  call 1, sending 1: vllm/tiny failed")
-    assert " answers: " in lines[place - 1]
-    assert "sending 2: canned answered" in cheaptalk("show", match, "--calls").out
+    lines = cheaptalk("match", "show", match).out.splitlines()
+    place = next(at for at, line in enumerate(lines) if "attempt 1" in line)
+    assert lines[place].startswith("  call 1, attempt 1: vllm/tiny failed")
+    assert " responds: " in lines[place - 1]
+    assert "attempt 2: canned answered" in cheaptalk("match", "show", match, "--calls").out
 
 
 def test_a_terminal_is_never_made_to_obey(cheaptalk: Command, tmp_path: Path) -> None:
     said = "Hm \x1b[2J\x07"
     models = Canned(lambda call, number: said if number.endswith("/0/1") else legal(call))
     with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
-        ct.run(study(**with_model() | {"deals": 1}), store, models=models)
+        ct.run(study(**with_model() | {"instances": 1}), store, models=models)
         match = next(one.id for one in store.records() if one.calls)
-    out = cheaptalk("show", match, "--calls").out
+    out = cheaptalk("match", "show", match, "--calls").out
     assert "\x1b" not in out
     assert "Hm \\x1b[2J\\x07" in out
-    data = json.loads(cheaptalk("show", match, "--json").out)
+    data = json.loads(cheaptalk("match", "show", match, "--json").out)
     assert data["answers"][0]["calls"][0]["reply"]["text"] == said

@@ -44,16 +44,16 @@ def finish(screen: Terminal, bob: str) -> None:
 
 
 def test_a_person_plays_a_match_and_is_told_what_does_not_count(tmp_path: Path) -> None:
-    arguments = ["play", "bargaining", "--against", "equal_split", "--set", "money=100"]
+    arguments = ["play", "bargaining", "--opponent", "equal_split", "--set", "money=100"]
     with Terminal(*arguments, "--set", "horizon=3", folder=tmp_path) as screen:
         told = screen.read_until("It is your turn to propose how to divide $100.")
         assert "You are Alice." in told
         offer(screen, "60", "50")
-        assert "That does not count: the two parts must add up to 100, not 110." in (
+        assert "Invalid response: the two parts must add up to 100, not 110." in (
             screen.read_until("alice gain: ")
         )
         screen.type("sixty")
-        assert "Please write a number, such as 250." in screen.read_until("alice gain: ")
+        assert "Please enter a number, e.g. 250." in screen.read_until("alice gain: ")
         screen.type("$60.00")
         finish(screen, "40")
         assert "Your proposal of round 1 was rejected." in screen.read_until("decision")
@@ -61,22 +61,25 @@ def test_a_person_plays_a_match_and_is_told_what_does_not_count(tmp_path: Path) 
         for unclear in ("", "maybe"):
             screen.type(unclear)
             told = screen.read_until("(accept / reject): ")
-            assert "Please write one of accept, reject." in told
+            assert "Please enter one of: accept, reject." in told
         screen.type("A")
         status, end = screen.ends()
     assert status == 0
-    assert "the end" in end
-    assert "alice: 45" in end
+    assert "End of the match" in end
+    assert "Payoff of alice: 45" in end
     record = only(tmp_path)
-    assert f"Read it again with: cheaptalk show {record.id} --store cheaptalk.sqlite" in end
-    mine = [answer for answer in record.answers if answer.seat == "alice"]
+    assert (
+        f"Show the match again with: cheaptalk match show {record.id} --store cheaptalk.sqlite"
+        in end
+    )
+    mine = [answer for answer in record.answers if answer.actor == "alice"]
     assert [answer.kind for answer in mine] == [Kind.REPAIRED, Kind.OK]
     assert mine[0].action == {"alice_gain": 60, "bob_gain": 40, "message": "[Hi]"}
     assert all(call["reply"]["seconds"] > 0 for answer in mine for call in answer.calls)
 
 
 def test_a_person_may_leave_with_ctrl_c_and_come_back(tmp_path: Path) -> None:
-    arguments = ["play", "bargaining", "--as", "bob", "--against", "{strategy: fixed_demand}"]
+    arguments = ["play", "bargaining", "--seat", "bob", "--opponent", "{strategy: fixed_demand}"]
     with Terminal(*arguments, "--seed", "7", folder=tmp_path) as screen:
         screen.read_until("(accept / reject): ")
         screen.type("reject")
@@ -84,11 +87,11 @@ def test_a_person_may_leave_with_ctrl_c_and_come_back(tmp_path: Path) -> None:
         screen.press_ctrl_c()
         status, end = screen.ends()
     assert status == 130
-    assert "stopping once what is under way is recorded" in end
+    assert "stopping after the calls in flight" in end
     assert "Traceback" not in end
-    hint = end[end.index("go on with: ") + len("go on with: ") :].split("\n")[0]
+    hint = end[end.index("continue with: ") + len("continue with: ") :].split("\n")[0]
     assert hint == (
-        "cheaptalk play bargaining --as bob --against '{strategy: fixed_demand}' --seed 7 "
+        "cheaptalk play bargaining --seat bob --opponent '{strategy: fixed_demand}' --seed 7 "
         "--store cheaptalk.sqlite"
     )
     assert only(tmp_path).status is Status.LIVE
@@ -108,11 +111,11 @@ def test_who_comes_back_after_a_refusal_is_told_the_story_again(tmp_path: Path) 
     arguments = ["play", "bargaining", "--seed", "7"]
     with Terminal(*arguments, folder=tmp_path) as screen:
         offer(screen, "1", "1")
-        screen.read_until("That does not count")
+        screen.read_until("Invalid response")
         screen.press_ctrl_c()
         screen.ends()
     with Terminal(*arguments, folder=tmp_path) as screen:
-        told = screen.read_until("That does not count: the two parts must add up to")
+        told = screen.read_until("Invalid response: the two parts must add up to")
         assert "You are Alice." in told
         assert "It is your turn to propose" in told
 
@@ -125,12 +128,12 @@ def test_a_person_may_leave_while_a_model_thinks_and_its_answer_is_kept(tmp_path
         await asyncio.to_thread(go.wait, 60)
 
     with Server(answerer=lambda _: '{"decision": "reject"}', handler=thinking) as server:
-        arguments = ["play", "bargaining", "--against", f"vllm/tiny@{server.url}", "--seed", "7"]
+        arguments = ["play", "bargaining", "--opponent", f"vllm/tiny@{server.url}", "--seed", "7"]
         with Terminal(*arguments, "--set", "horizon=1", folder=tmp_path) as screen:
             offer(screen, "9000", "1000")
             assert come.wait(60)
             screen.press_ctrl_c()
-            screen.read_until("stopping once what is under way is recorded")
+            screen.read_until("stopping after the calls in flight")
             go.set()
             assert screen.ends()[0] == 0, "the model's answer was the last one wanted"
     assert only(tmp_path).status is Status.FINISHED
@@ -149,21 +152,21 @@ def piped(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
 
 
 def test_a_game_can_be_played_from_a_pipe(piped: Command, tmp_path: Path) -> None:
-    rival = ["--as", "bob", "--against", "always_recommend"]
+    rival = ["--seat", "bob", "--opponent", "always_recommend"]
     done = piped("y\n" * 20, "persuasion", *rival)
     assert done.status == 0, done.err
     (payoffs,) = [record.payoffs for record in [only(tmp_path)]]
     assert payoffs is not None
-    assert f"bob: {payoffs['bob']:,.10g}" in done.out.splitlines()
+    assert f"Payoff of bob: {payoffs['bob']:,.10g}" in done.out.splitlines()
     assert "alice: 20" not in done.out, "what the rival got is not the person's to know"
 
 
 def test_a_person_takes_a_place_and_rivals_fill_the_others(piped: Command, tmp_path: Path) -> None:
-    setting = ["--set", "players=4", "--set", "rounds=1", "--against", "free_rider"]
-    done = piped("5\n", "public_goods", "--as", "player_3", *setting)
+    setting = ["--set", "players=4", "--set", "rounds=1", "--opponent", "free_rider"]
+    done = piped("5\n", "public_goods", "--seat", "player_3", *setting)
     assert done.status == 0, done.err
-    assert [line for line in done.out.splitlines() if line.startswith("player_")] == [
-        "player_3: 17.5"
+    assert [line for line in done.out.splitlines() if line.startswith("Payoff of player_")] == [
+        "Payoff of player_3: 17.5"
     ]
     record = only(tmp_path)
     free = "free_rider"
@@ -171,15 +174,15 @@ def test_a_person_takes_a_place_and_rivals_fill_the_others(piped: Command, tmp_p
 
 
 def test_every_game_played_is_kept_and_counted(piped: Command, tmp_path: Path) -> None:
-    half = ("5\n5\nHi\n", "bargaining", "--set", "money=10", "--against")
+    half = ("5\n5\nHi\n", "bargaining", "--set", "money=10", "--opponent")
     for rival in ("equal_split", "{strategy: fixed_demand, share: 0.5}", "equal_split"):
         assert piped(*half, rival).status == 0
     seeded = [piped(*half, "equal_split", "--seed", "8").out for _ in range(2)]
-    assert "this match was played before; leave --seed out to play another one" in seeded[1]
+    assert "this match was already played; omit --seed to play a new one" in seeded[1]
     with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
         study, records = store.study("played-bargaining"), list(store.records())
     assert (study.counts, study.set_aside, study.planned) == ({"finished": 4}, 0, 4)
-    assert len({record.deal_key for record in records}) == 4
+    assert len({record.instance_key for record in records}) == 4
     assert [record.label("bob") for record in records] == [
         "equal_split", "{strategy: fixed_demand, share: 0.5}", "equal_split", "equal_split",
     ]  # fmt: skip
@@ -189,11 +192,11 @@ def test_every_game_played_is_kept_and_counted(piped: Command, tmp_path: Path) -
 def test_input_that_ends_leaves_the_match_to_be_gone_on_with(
     piped: Command, tmp_path: Path
 ) -> None:
-    done = piped("y\n" * 3, "persuasion", "--as", "bob", "--seed", "1")
+    done = piped("y\n" * 3, "persuasion", "--seat", "bob", "--seed", "1")
     assert done.status == 130
-    assert "stopped; go on with: cheaptalk play persuasion --as bob" in done.err
+    assert "stopped; continue with: cheaptalk play persuasion --seat bob" in done.err
     assert only(tmp_path).status is Status.LIVE
-    assert piped("y\n" * 17, "persuasion", "--as", "bob", "--seed", "1").status == 0
+    assert piped("y\n" * 17, "persuasion", "--seat", "bob", "--seed", "1").status == 0
 
 
 async def refusing_bob(request: web.Request, body: dict[str, Any]) -> web.Response | None:
@@ -203,32 +206,32 @@ async def refusing_bob(request: web.Request, body: dict[str, Any]) -> web.Respon
 
 def test_a_match_without_payoffs_is_told_as_it_ended(piped: Command) -> None:
     with Server(answerer=lambda _: "Hm", handler=refusing_bob) as server:
-        rival = ["--against", f"{{model: vllm/tiny@{server.url}, tries: 1}}"]
+        rival = ["--opponent", f"{{model: vllm/tiny@{server.url}, tries: 1}}"]
         failed = piped("9000\n1000\nHi\n", "bargaining", *rival)
-        forfeited = piped("", "bargaining", "--as", "bob", *rival)
+        forfeited = piped("", "bargaining", "--seat", "bob", *rival)
     assert failed.status == 1
-    assert 'ended as failed: call for "bob" in request 1: status 401' in failed.out
+    assert 'Match failed: call for "bob" in request 1: status 401' in failed.out
     assert forfeited.status == 0
-    assert (
-        f"The match ended as forfeited: forfeited by {rival[1]} as alice: unparsable"
-        in forfeited.out
-    )
+    assert f"Match forfeited: forfeited by {rival[1]} as alice: unparsable" in forfeited.out
 
 
 @pytest.mark.parametrize(
     ("arguments", "saying"),
     [
         (("poker",), 'unknown game "poker"'),
-        (("bargaining", "--as", "bub"), 'unknown place "bub" (did you mean "bob"?)'),
+        (("bargaining", "--seat", "bub"), 'unknown seat "bub" (did you mean "bob"?)'),
         (
-            ("public_goods", "--set", "players=3", "--as", "player_4"),
-            'unknown place "player_4": the places are player_1 to player_3',
+            ("public_goods", "--set", "players=3", "--seat", "player_4"),
+            'unknown seat "player_4"; expected player_1 to player_3',
         ),
-        (("bargaining", "--against", "liner"), 'unknown strategy "liner" (did you mean "linear"?)'),
-        (("bargaining", "--against", "opnai/x"), 'unknown provider "opnai" (did you mean "openai'),
-        (("bargaining", "--against", "openai/x"), "set the environment variable OPENAI_API_KEY"),
-        (("bargaining", "--against", "{recorded: abc}"), "there is no store to take match abc"),
-        (("bargaining", "--set", "money"), '"money" is not NAME=VALUE'),
+        (
+            ("bargaining", "--opponent", "liner"),
+            'unknown strategy "liner" (did you mean "linear"?)',
+        ),
+        (("bargaining", "--opponent", "opnai/x"), 'unknown provider "opnai" (did you mean "openai'),
+        (("bargaining", "--opponent", "openai/x"), "set the environment variable OPENAI_API_KEY"),
+        (("bargaining", "--opponent", "{recorded: abc}"), "there is no store with match abc"),
+        (("bargaining", "--set", "money"), 'expected NAME=VALUE, got "money"'),
         (("bargaining", "--set", "mony=5"), 'unknown key "mony" (did you mean "money"?)'),
         (("bargaining", "--set", "money=-5"), "money: should be greater than 0, not -5"),
     ],
@@ -245,7 +248,7 @@ def test_what_cannot_be_played_is_told_and_writes_nothing(
 
 
 def test_a_bar_shows_how_far_a_run_is(tmp_path: Path) -> None:
-    (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(deals=1500)))
+    (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(instances=1500)))
     with Terminal("run", "many.yaml", "--workers", "1", folder=tmp_path) as screen:
         assert "/s" in screen.read_until("/3000") + screen.read_until("small: 3,000 of 3,000")
         status, end = screen.ends()
@@ -261,27 +264,27 @@ def test_ctrl_c_stops_a_run_with_processes_without_noise(tmp_path: Path) -> None
         status, end = screen.ends()
     assert status == 130
     assert "Traceback" not in end
-    assert "stopped; go on with: cheaptalk resume glee --store cheaptalk.sqlite" in end
+    assert "stopped; continue with: cheaptalk resume glee --store cheaptalk.sqlite" in end
 
 
 def test_elsewhere_a_plain_line_comes_now_and_then(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(deals=300)))
-    monkeypatch.setattr("cheaptalk.cli.shared.progress.EVERY", 3600.0)
+    (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(instances=300)))
+    monkeypatch.setattr("cheaptalk.cli.shared.progress.MIN_INTERVAL", 3600.0)
     assert cheaptalk("run", "many.yaml").err == ""
-    monkeypatch.setattr("cheaptalk.cli.shared.progress.EVERY", 0.0)
+    monkeypatch.setattr("cheaptalk.cli.shared.progress.MIN_INTERVAL", 0.0)
     monkeypatch.setattr("cheaptalk.studies.runs.time_left.BEGINNING", 0.0)
-    (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(deals=600)))
+    (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(instances=600)))
     lines = cheaptalk("run", "many.yaml").err.splitlines()
-    assert lines[0] == "small: deals is 600; what is stored has 300"
+    assert lines[0] == "small: instances is 600 (stored: 300)"
     assert lines[2] == "small: 600 of 1,200 matches"
     assert re.fullmatch(r"small: 1,112 of 1,200 matches, about \d+ (s|min) left", lines[3])
     assert lines[-1] == "small: 1,200 of 1,200 matches"
 
 
 def test_output_that_nobody_reads_any_more_ends_quietly(tmp_path: Path) -> None:
-    command = f"{sys.executable} -m cheaptalk plan glee --matches | head -n 1"
+    command = f"{sys.executable} -m cheaptalk plan glee --list-matches | head -n 1"
     done = subprocess.run(
         ["/bin/bash", "-o", "pipefail", "-c", command],
         cwd=tmp_path, capture_output=True, text=True, check=False,
@@ -295,8 +298,8 @@ def test_the_installed_command_and_the_module_are_one(tmp_path: Path) -> None:
     both = [
         subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
         for command in (
-            [sys.executable, "-m", "cheaptalk", "games", "--json"],
-            [str(Path(sys.executable).parent / "cheaptalk"), "games", "--json"],
+            [sys.executable, "-m", "cheaptalk", "game", "list", "--json"],
+            [str(Path(sys.executable).parent / "cheaptalk"), "game", "list", "--json"],
         )
     ]
     assert both[0] == both[1]
@@ -304,12 +307,12 @@ def test_the_installed_command_and_the_module_are_one(tmp_path: Path) -> None:
 
 
 def test_a_message_stands_for_all_else_that_may_be_left_out(piped: Command) -> None:
-    either = "message (or nothing, to give books, hats and balls instead): "
+    either = "message (or press Enter to give books, hats and balls instead): "
     spoken = piped("Hello.\n", "deal_or_no_deal", "--seed", "3", "--store", "a.sqlite")
     assert either in spoken.out
     assert "books (" not in spoken.out
     silent = piped("\n2\n", "deal_or_no_deal", "--seed", "3", "--store", "b.sqlite")
-    assert f"{either}books (a whole number, or nothing): hats (" in silent.out
+    assert f"{either}books (an integer, or press Enter to skip): hats (" in silent.out
 
 
 def test_chip_trading_says_what_a_colour_is(piped: Command) -> None:
@@ -332,14 +335,14 @@ def test_a_person_is_told_and_asked_in_the_style_that_they_name(
         "1",
     )
     told = []
-    for style in ((), ("--style", "v2"), ("--style", "v1")):
+    for style in ((), ("--prompt-style", "v2"), ("--prompt-style", "v1")):
         monkeypatch.setattr(sys, "stdin", io.StringIO("200\n40\n"))
         done = cheaptalk(*command, *style)
         assert done.status == 0
         told.append(done.out)
-    assert "played before" in told[2], "v1 is the game's own"
+    assert "already played" in told[2], "v1 is the game's own"
     assert told[0].partition("\n")[0] != told[1].partition("\n")[0]
-    assert all("That does not count" in text for text in told[:2])
+    assert all("Invalid response" in text for text in told[:2])
     with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
         mine = [record.seats["player_1"] for record in store.records(bodies=True)]
         assert [one["label"] for one in mine] == ["you", "you, v2"]
@@ -348,7 +351,7 @@ def test_a_person_is_told_and_asked_in_the_style_that_they_name(
 
 
 def test_a_style_that_the_game_has_not_is_told(cheaptalk: Command) -> None:
-    done = cheaptalk("play", "guess_the_average", "--style", "v9")
+    done = cheaptalk("play", "guess_the_average", "--prompt-style", "v9")
     assert done.status == 2
     assert (
         'unknown style of guess_the_average "v9" (known: english, german, v1, v2, v3, v4, v5)'

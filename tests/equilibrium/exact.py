@@ -29,7 +29,7 @@ def against(game: Game, mixture: Point) -> list[Fraction]:
 
 
 def labels(game: Game, mixture: Point) -> tuple[frozenset[int], frozenset[int]]:
-    """The strategies without a share, and the best replies."""
+    """The strategies without a share, and the best responses."""
     gains = against(game, mixture)
     absent = frozenset(one for one, share in enumerate(mixture) if not share)
     return absent, frozenset(one for one, gain in enumerate(gains) if gain == max(gains))
@@ -38,7 +38,7 @@ def labels(game: Game, mixture: Point) -> tuple[frozenset[int], frozenset[int]]:
 def extreme_equilibria(game: Game) -> set[Point]:
     """Equilibria that are vertices of the polyhedron of mixtures and their best payoffs.
 
-    Every such vertex solves the equations of as many best replies as it has shares.
+    Every such vertex solves the equations of as many best responses as it has shares.
     """
     size = len(game)
     found = set()

@@ -8,23 +8,23 @@ from scipy import stats
 
 from cheaptalk.equilibrium.empirical.bootstrap import (
     bootstrap_equilibrium,
-    deals_in_all,
+    instances_in_all,
     resampled,
     summary,
 )
 from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalBimatrix, EmpiricalGame
-from cheaptalk.equilibrium.empirical.metrics import Metric
+from cheaptalk.equilibrium.empirical.metrics import EquilibriumMetric
 from cheaptalk.rules import CheaptalkError
 from tests.equilibrium.matches import frame, match, studied
 
 HAWK_DOVE = np.array([[-2.0, 6, -9], [0, 3, -9], [-9, -9, -9]])
 """Hawk 3/5, dove 2/5, and a third that nobody plays: u(x, x) = 6/5."""
-JOINT = Metric("joint", "joint")
+JOINT = EquilibriumMetric("joint", "joint")
 
 
-def game_of(seed: int, deals: int = 40, **noise: float) -> EmpiricalGame:
-    matches = studied(HAWK_DOVE, deals, np.random.default_rng(seed), **noise)
-    return EmpiricalGame.of_frame(matches, measures=["joint"])
+def game_of(seed: int, instances: int = 40, **noise: float) -> EmpiricalGame:
+    matches = studied(HAWK_DOVE, instances, np.random.default_rng(seed), **noise)
+    return EmpiricalGame.of_frame(matches, metrics=["joint"])
 
 
 def test_a_seed_gives_the_same_numbers_whatever_the_processes() -> None:
@@ -47,18 +47,18 @@ def test_one_draw_of_a_cell_serves_all_its_values(paired: bool) -> None:
     assert means.std(axis=0).min() > 0
 
 
-def test_the_standard_error_is_that_of_the_mean_of_deals() -> None:
-    game = game_of(0, deals=200, generosity=3.0)
+def test_the_standard_error_is_that_of_the_mean_of_instances() -> None:
+    game = game_of(0, instances=200, generosity=3.0)
     drawn = resampled(game, 2_000, paired=False)[:, 0]
     error = np.sqrt(game.samples[0].cells[0, 1].deviations[:, 0].var(ddof=1) / 200)
     assert drawn[:, 0, 1].std() == pytest.approx(error, rel=0.06)
     assert drawn[:, 0, 1].std() > 2 * 1 / np.sqrt(400)  # as if matches were independent
 
 
-def test_deals_are_drawn_whole() -> None:
+def test_instances_are_drawn_whole() -> None:
     twice = [
-        match(one, other, gets, its, deal)
-        for deal, gets, its in (("d1", 0, 0), ("d2", 1, 1))
+        match(one, other, gets, its, instance)
+        for instance, gets, its in (("d1", 0, 0), ("d2", 1, 1))
         for one, other in itertools.product("ab", repeat=2)
         for _ in range(3)
     ]
@@ -66,8 +66,8 @@ def test_deals_are_drawn_whole() -> None:
     assert set(means.ravel().tolist()) == {0, 0.5, 1}
 
 
-def test_paired_draws_share_their_deals_and_others_do_not() -> None:
-    game = game_of(0, deals=100, noise=0.1, generosity=5.0)
+def test_paired_draws_share_their_instances_and_others_do_not() -> None:
+    game = game_of(0, instances=100, noise=0.1, generosity=5.0)
     assert bootstrap_equilibrium(game, draws=2).paired
     together, apart = (resampled(game, 500, paired=paired)[:, 0] for paired in (True, False))
     assert np.corrcoef(together[:, 0, 0], together[:, 1, 1])[0, 1] > 0.99
@@ -78,42 +78,42 @@ def test_paired_draws_share_their_deals_and_others_do_not() -> None:
     ("first", "last", "paired"),
     [(0, 40, True), (20, 60, True), (21, 61, False), (0, 20, True), (0, 200, True), (0, 3, False)],
 )
-def test_cells_that_share_half_of_their_deals_are_drawn_together(
+def test_cells_that_share_half_of_their_instances_are_drawn_together(
     first: int, last: int, paired: bool
 ) -> None:
-    """A cell on deals of the numbers said, all others on the first 40."""
+    """A cell on instances of the numbers said, all others on the first 40."""
     matches = studied(HAWK_DOVE, 200, np.random.default_rng(0), generosity=1.0)
-    own = (pl.col("player.first") == "s0") & (pl.col("player.second") == "s0")
-    number = pl.col("deal").cast(pl.Int64)
+    own = (pl.col("player_first") == "s0") & (pl.col("player_second") == "s0")
+    number = pl.col("instance").cast(pl.Int64)
     game = EmpiricalGame.of_frame(
         matches.filter((~own & (number < 40)) | (own & (number >= first) & (number < last)))
     )
     assert bootstrap_equilibrium(game, draws=2).paired == paired
-    shared, deals = deals_in_all(game)
+    shared, instances = instances_in_all(game)
     assert shared == max(0, min(last, 40) - first)
-    assert deals == max(last, 40)
+    assert instances == max(last, 40)
 
 
-def test_more_deals_in_a_cell_keep_exact_ties() -> None:
+def test_more_instances_in_a_cell_keep_exact_ties() -> None:
     """Whoever walks gets the same outside option from any rival, in every draw."""
     draw = np.random.default_rng(0)
     options = draw.uniform(0, 600, 150)
     matches = [
-        match(one, other, options[deal] + talk, options[deal] + talk, str(deal))
-        for deal in range(150)
+        match(one, other, options[instance] + talk, options[instance] + talk, str(instance))
+        for instance in range(150)
         for one, other in itertools.product(("talk", "walk"), repeat=2)
         for talk in [20.0 * (one == other == "talk")]
-        if deal < 50 or one == other == "talk"
+        if instance < 50 or one == other == "talk"
     ]
     drawn = bootstrap_equilibrium(EmpiricalGame.of_frame(frame(matches)), draws=300)
     assert drawn.paired
     assert drawn.mixtures[:, 0].mean() > 0.7
 
 
-def test_cells_with_deals_of_their_own_are_drawn_apart() -> None:
+def test_cells_with_instances_of_their_own_are_drawn_apart() -> None:
     own = [
-        match(one, other, 1, 1, f"{min(one, other)}{max(one, other)}{deal}")
-        for deal in range(2)
+        match(one, other, 1, 1, f"{min(one, other)}{max(one, other)}{instance}")
+        for instance in range(2)
         for one, other in itertools.product("ab", repeat=2)
     ]
     game = EmpiricalGame.of_frame(frame(own))
@@ -167,7 +167,7 @@ def test_basic_intervals_mirror_percentiles() -> None:
         summary(np.array([40.0]), drawn, many, level=95)
 
 
-def test_percentiles_are_expanded_where_deals_are_few() -> None:
+def test_percentiles_are_expanded_where_instances_are_few() -> None:
     drawn = np.arange(101.0)[:, None]
     few = summary(np.array([40.0]), drawn, 4, level=0.9).row(0, named=True)
     tail = 100 * stats.norm.cdf(stats.t.ppf(0.05, 4) * (5 / 4) ** 0.5)
@@ -185,14 +185,14 @@ def test_undefined_draws_are_counted() -> None:
 
 def test_best_responses_count_ties_apart() -> None:
     matches = [
-        match(one, other, gets, its, deal)
-        for deal in ("d1", "d2")
+        match(one, other, gets, its, instance)
+        for instance in ("d1", "d2")
         for one, other, gets, its in (
             ("a", "a", 1, 1), ("a", "b", 0, 2), ("b", "a", 2, 0), ("b", "b", 0, 0),
         )
     ]  # fmt: skip
     found = bootstrap_equilibrium(EmpiricalGame.of_frame(frame(matches)), draws=20).best_responses()
-    assert_array_equal(found.alone, [[0, 0], [1, 0]])
+    assert_array_equal(found.unique, [[0, 0], [1, 0]])
     assert_array_equal(found.tied, [[0, 1], [0, 1]])
     assert_array_equal(found.payoffs, [[1, 0], [2, 0]])
 
@@ -217,14 +217,14 @@ def test_no_intervals_without_draws() -> None:
 
 def test_draws_without_a_value_are_no_part_of_a_comparison() -> None:
     def with_player(label: str) -> pl.Expr:
-        return (pl.col("player.first") == label) | (pl.col("player.second") == label)
+        return (pl.col("player_first") == label) | (pl.col("player_second") == label)
 
-    lost = with_player("s2") | (with_player("s0") & (pl.col("deal").cast(pl.Int64) > 2))
+    lost = with_player("s2") | (with_player("s0") & (pl.col("instance").cast(pl.Int64) > 2))
     some = studied(HAWK_DOVE, 8, np.random.default_rng(0)).with_columns(
         rare=pl.when(~lost).then(pl.col("joint"))
     )
-    game = EmpiricalGame.of_frame(some, measures=["rare"])
-    drawn = bootstrap_equilibrium(game, [Metric("rare", "rare")], draws=300)
+    game = EmpiricalGame.of_frame(some, metrics=["rare"])
+    drawn = bootstrap_equilibrium(game, [EquilibriumMetric("rare", "rare")], draws=300)
     assert 0 < np.isnan(drawn.against("rare")[:, 0]).mean() < 0.1
     gaps = drawn.differences("rare")
     assert set(gaps.select("ahead", "behind").row(0)) == {"s0", "s1"}

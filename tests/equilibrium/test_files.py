@@ -106,7 +106,7 @@ def test_dollars_and_thousands_are_read_where_they_are_clear(tmp_path: Path) -> 
     "text", ["1.234,50", "1,234", "$1,234", "12,5", "1 234", "1'234", "1,23.4"]
 )
 def test_numbers_that_can_be_read_twice_are_refused(text: str) -> None:
-    with pytest.raises(PayoffFileError, match="more than one way"):
+    with pytest.raises(PayoffFileError, match="is ambiguous"):
         number(text, "somewhere")
 
 
@@ -114,7 +114,7 @@ def test_numbers_that_can_be_read_twice_are_refused(text: str) -> None:
     "text", ["NaN", "inf", "12%", "1_000", "1/0", "x", "($5)", "٣", "0x1", "--1"]
 )
 def test_what_is_no_number_is_refused(text: str) -> None:
-    with pytest.raises(PayoffFileError, match="no number"):
+    with pytest.raises(PayoffFileError, match="not a number"):
         number(text, "somewhere")
 
 
@@ -138,7 +138,7 @@ BAD = {
     "semicolons.csv": (";a;b\na;1;2\nb;3;4\n", "separated by commas"),
     "wide.csv": (
         ",a,b\na,1,234.50,2\nb,1,2\n",
-        "line 2: there are 4 cells where the heading has 3",
+        "line 2: there are 4 cells but the heading has 3",
     ),
     "short row.csv": (",a,b\na,1,2\nb,3\n", 'line 3, "b": there is no cell under "b"'),
     "short line.csv": ("row,column,payoff\na,a\n", 'line 2, "a": there is no cell under "payoff"'),
@@ -152,10 +152,10 @@ BAD = {
     "nameless.csv": (",a,\na,1,2\nb,1,2\n", "line 1: strategy 2 has no name"),
     "hole.csv": (",a,b\na,1,\nb,3,4\n", 'line 2, "a" against "b": the cell is empty'),
     "unplayed.csv": (",a,b\na,1,2\nb,,\n", 'line 3: the strategy "b" has no payoffs'),
-    "nan.csv": (",a,b\na,1,nan\nb,3,4\n", 'line 2, "a" against "b": "nan" is no number'),
-    "comma.csv": (',a,b\na,1,"1.234,50"\nb,3,4\n', 'line 2, "a" against "b": "1.234,50" could be'),
+    "nan.csv": (",a,b\na,1,nan\nb,3,4\n", 'line 2, "a" against "b": "nan" is not a number'),
+    "comma.csv": (',a,b\na,1,"1.234,50"\nb,3,4\n', 'line 2, "a" against "b": "1.234,50" is'),
     "list hole.csv": (LIST.replace("b,a,5\n", ""), 'no payoff of "b" against "a"'),
-    "list twice.csv": (LIST + "a,a,2\n", 'line 6, "a" against "a": this cell is there before'),
+    "list twice.csv": (LIST + "a,a,2\n", 'line 6, "a" against "a": this cell is repeated'),
     "unbalanced.csv": (LIST + "c,a,2\nc,b,2\n", '"c" has no column; with one payoff'),
     "list name.csv": (LIST + ",a,2\n", "line 6: row strategy 1 has no name"),
     "list cell.csv": (LIST + "b,c,\n", 'line 6, "b" against "c": the cell is empty'),
@@ -165,13 +165,13 @@ BAD = {
     ),
     "no nfg.nfg": ("1,2,3\n", "does not begin with"),
     "wrong type.nfg": ('NFG 1 Q "t"', "does not begin with"),
-    "title.nfg": ("NFG 1 R untitled", "line 1: the title must stand here in double quotes"),
+    "title.nfg": ("NFG 1 R untitled", "line 1: the title must be in double quotes here"),
     "three.nfg": ('NFG 1 R "" { "A" "B" "C" }', "3 players; it must have two"),
-    "one side.nfg": (NFG + '{ { "a" } }', '"{" must stand here'),
+    "one side.nfg": (NFG + '{ { "a" } }', '"{" is expected here'),
     "three sides.nfg": (NFG + '{ { "a" } { "b" } { "c" } }', "strategies of two players"),
     "no strategy.nfg": (NFG + '{ { } { "a" } }', "there is no strategy"),
     "same.nfg": (NFG + '{ { "a" "a" } { "b" } } 1 2 3 4', 'strategy "a" is there more than once'),
-    "open.nfg": (NFG + '{ { "a', "must stand here in double quotes"),
+    "open.nfg": (NFG + '{ { "a', "must be in double quotes here"),
     "counts.nfg": (NFG + "{ 2 x }", 'from 1 to 10,000, not "x"'),
     "short.nfg": (
         NFG + "{ 1 2 }\n1 2\n3",
@@ -179,7 +179,7 @@ BAD = {
     ),
     "long.nfg": (NFG + "{ 1 1 } 1 2\n3", 'line 2: the file goes on after .* found "3"'),
     "ends.nfg": (NFG + "{ 1 2 }\n1 2\n3\n\n", "line 3: .* found the end of the file"),
-    "number.nfg": (NFG + "{ 1 1 }\n1 two", 'line 2, "1" against "1": "two" is no number'),
+    "number.nfg": (NFG + "{ 1 1 }\n1 two", 'line 2, "1" against "1": "two" is not a number'),
     "outcome.nfg": (NFG + '{ 1 1 } { { "o" 1 2 } } 2', "from 0 to 1, not"),
     "outcome payoff.nfg": (
         NFG + '{ 1 1 } { { "o" 1 } } 1',

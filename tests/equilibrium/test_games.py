@@ -31,9 +31,9 @@ EXTREMES: dict[str, Any] = {
         label: {"strategies": {"item_bargaining": label}} for label in ("soft", "tough", "walk")
     }
     | {"luck": {"strategies": {"bargaining": "random"}}},
-    "deals": 40,
+    "instances": 40,
 }
-"""Both seats of a pair, by turns, on two deals: the first seat is worth 10 more."""
+"""Both seats of a pair, by turns, on two instances: the first seat is worth 10 more."""
 ASYMMETRIC = [
     match("a", "b", 13, 2, "d1"),
     match("a", "b", 15, 4, "d2"),
@@ -56,7 +56,7 @@ def test_seats_are_exchanged_and_own_play_counts_both() -> None:
     assert game.labels == ("a", "b")
     assert_allclose(game.payoffs(), [[16, (13 + 15 + 3 + 5) / 4], [(2 + 4 + 12 + 14) / 4, 12]])
     assert_array_equal(game.counts(), [[2, 4], [4, 2]])
-    assert_array_equal(game.deals(), [[2, 2], [2, 2]])
+    assert_array_equal(game.instances(), [[2, 2], [2, 2]])
     assert not game.missing
     assert not game.thin
     said = "2 strategies, 8 matches\n       a      b\na  16.00   9.00\nb   8.00  12.00"
@@ -94,14 +94,14 @@ def test_measures_are_means_over_the_matches_that_have_them() -> None:
     matches = frame(ASYMMETRIC).with_columns(
         fair=pl.Series([1.0, None, 0.0, 0.0, None, None, 1, 1])
     )
-    game = EmpiricalGame.of_frame(matches, measures=["fair"])
+    game = EmpiricalGame.of_frame(matches, metrics=["fair"])
     assert_allclose(game.value("fair"), [[np.nan, 1 / 3], [1 / 3, 1]])
-    with pytest.raises(ValueError, match='made without "envy"; it has fair'):
+    with pytest.raises(ValueError, match='no metric "envy"; it has fair'):
         game.value("envy")
 
 
 def test_missing_and_thin_cells_are_named_and_analysis_refuses() -> None:
-    holes = [one for one in ASYMMETRIC if {one["player.first"], one["player.second"]} != {"b"}]
+    holes = [one for one in ASYMMETRIC if {one["player_first"], one["player_second"]} != {"b"}]
     holes += [match("c", "a", 1, 1), match("a", "c", 1, 1), match("c", "c", 1, 1)]
     game = EmpiricalGame.of_frame(frame(holes))
     assert [str(cell) for cell in game.missing] == ["b / b", "b / c"]
@@ -111,27 +111,28 @@ def test_missing_and_thin_cells_are_named_and_analysis_refuses() -> None:
     assert game.largest_complete() == ("a", "c")
     with pytest.raises(CheaptalkError, match=r"2 cells.*: b / b, b / c;.*without\(\['b'\]\)"):
         game.payoffs()
-    with pytest.raises(CheaptalkError, match=r"2 cells with fewer than 2 deals: a / c, c / c"):
+    with pytest.raises(CheaptalkError, match=r"2 cells with fewer than 2 instances: a / c, c / c"):
         bootstrap_equilibrium(game.without(["b"]))
     assert game.without(["b", "c"]).payoffs() == [[16]]
 
 
-@pytest.mark.parametrize(("deals", "spread", "told"), [
-    (24, 0.0, "24 deals a cell: too few to tell; intervals may be too narrow, and 25 would do"),
+@pytest.mark.parametrize(("instances", "spread", "told"), [
+    (24, 0.0, "24 instances per cell are few; intervals may be too narrow, and 25 would suffice"),
     (30, 0.0, ""),
-    (30, 1.0, "30 deals a cell: too few to tell for payoffs as skewed as these; intervals may be"),
+    (30, 1.0,
+    "30 instances per cell are few for payoffs as skewed as these; intervals may be"),
 ])  # fmt: skip
-def test_few_deals_for_the_skewness_of_payoffs_are_told(
-    deals: int, spread: float, told: str
+def test_few_instances_for_the_skewness_of_payoffs_are_told(
+    instances: int, spread: float, told: str
 ) -> None:
     draw = np.random.default_rng(3)
     played = [
-        match(row, column, value, value, f"d{deal}")
-        for deal in range(deals)
+        match(row, column, value, value, f"d{instance}")
+        for instance in range(instances)
         for row, column in product("ab", repeat=2)
         for value in (np.exp(spread * draw.normal()) if spread else draw.normal(),)
     ]
-    assert EmpiricalGame.of_frame(frame(played)).few.startswith(told)
+    assert EmpiricalGame.of_frame(frame(played)).few_instances.startswith(told)
 
 
 def test_a_bimatrix_names_what_is_missing() -> None:
@@ -157,7 +158,7 @@ def test_the_largest_complete_subset_leaves_out_as_few_as_can_be() -> None:
 
 def test_players_who_sat_in_one_order_only_are_named() -> None:
     lopsided = frame(ASYMMETRIC[:2] + ASYMMETRIC[4:])
-    with pytest.raises(ValueError, match="players only sat in one order, in a / b; play the other"):
+    with pytest.raises(ValueError, match="players always sat in one order, in a / b; play"):
         EmpiricalGame.of_frame(lopsided)
     assert EmpiricalGame.of_frame(lopsided, one_sided=True).payoffs()[0, 1] == 14
 
@@ -171,7 +172,7 @@ def test_strategies_in_another_order_are_the_same_game() -> None:
 
 def test_games_are_mixed_by_weight() -> None:
     other = [
-        one | {"configuration": "e", "payoff.first": 0.0, "payoff.second": 8.0}
+        one | {"configuration": "e", "payoff_first": 0.0, "payoff_second": 8.0}
         for one in ASYMMETRIC
     ]
     both = frame(ASYMMETRIC + other)
@@ -182,7 +183,7 @@ def test_games_are_mixed_by_weight() -> None:
     pooled = EmpiricalGame.of_frame(both, by=None)
     assert_allclose(pooled.payoffs(), first / 2 + 2)
     assert len(pooled.samples) == 1
-    assert pooled.deals()[0, 1] == 4  # a deal is one configuration's
+    assert pooled.instances()[0, 1] == 4  # an instance is one configuration's
     with pytest.raises(ValueError, match="name each game once: c, e"):
         EmpiricalGame.of_frame(both, weights={"c": 1})
     holes = frame([*ASYMMETRIC, *other[:-2]])
@@ -206,7 +207,7 @@ def test_payoffs_of_anyone_make_a_game() -> None:
     assert_allclose(game.without(["hawk"]).payoffs(), [[1]])
     assert not game.counts().any()
     assert not game.thin
-    with pytest.raises(CheaptalkError, match="no matches behind them"):
+    with pytest.raises(CheaptalkError, match="no matches to resample"):
         bootstrap_equilibrium(game)
     a, b = EmpiricalBimatrix.of_payoffs([[1, 2, 3]], [[4, 5, 6]], ["r"]).payoffs()
     assert_allclose(a, [[1, 2, 3]])
@@ -223,14 +224,14 @@ def test_payoffs_of_anyone_make_a_game() -> None:
         (lambda: EmpiricalGame.of_payoffs([[1]], ["a"]).only(["z"]), 'No strategy "z"'),
         (lambda: EmpiricalGame.of_payoffs([[1]], ["a"]).without(["z"]), 'No strategy "z"'),
         (lambda: EmpiricalGame.of_payoffs([[1]], ["a"]).without(["a"]), "No strategy is left"),
-        (lambda: EmpiricalGame.of_frame(frame(ASYMMETRIC), measures=["x"]), 'no column "x"'),
+        (lambda: EmpiricalGame.of_frame(frame(ASYMMETRIC), metrics=["x"]), 'no column "x"'),
         (
             lambda: EmpiricalGame.of_frame(frame([match("a", "b", 1, 1, status="live")])),
             "no finished match",
         ),
         (
             lambda: EmpiricalGame.of_frame(
-                frame(ASYMMETRIC).with_columns(pl.lit("x").alias("player.z"))
+                frame(ASYMMETRIC).with_columns(pl.lit("x").alias("player_z"))
             ),
             "matches of 2 players, not of 3",
         ),

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from cheaptalk.equilibrium.empirical.metrics import Metric, against, at_equilibrium, regrets
+from cheaptalk.equilibrium.empirical.metrics import (
+    EquilibriumMetric,
+    against,
+    at_equilibrium,
+    regrets,
+)
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.papers.metagame.welfare import item_bargaining_metrics
 
@@ -29,7 +34,7 @@ def test_undefined_cells_are_left_out_or_counted_as_said() -> None:
     values, mixture = np.array([[1.0, np.nan], [np.nan, np.nan]]), np.array([0.25, 0.75])
     assert_allclose(against(values, mixture), [1, np.nan])
     assert at_equilibrium(values, mixture) == 1
-    zero = Metric("EF1", "ef1", undefined=0.0).of(values)
+    zero = EquilibriumMetric("EF1", "ef1", undefined=0.0).scaled(values)
     assert_allclose(against(zero, mixture), [0.25, 0])
 
 
@@ -50,12 +55,12 @@ def test_the_normalisers_are_the_published_ones() -> None:
 
 
 def test_each_reading_takes_its_measures() -> None:
-    def measures(**options: Any) -> list[str]:
+    def metrics(**options: Any) -> list[str]:
         made = item_bargaining_metrics(ItemBargaining(), pools=10, **options)
-        return [metric.measure for metric in made]
+        return [metric.metric for metric in made]
 
-    assert measures() == ["nash_welfare", "nash_welfare_plus", "utilitarian_welfare", "ef1"]
-    assert measures(welfare="undiscounted", advantage="discounted") == [
+    assert metrics() == ["nash_welfare", "nash_welfare_plus", "utilitarian_welfare", "ef1"]
+    assert metrics(welfare="undiscounted", advantage="discounted") == [
         "nash_welfare_undiscounted",
         "nash_welfare_plus_discounted",
         "utilitarian_welfare_undiscounted",

@@ -108,42 +108,42 @@ def test_budgets_go_where_they_count() -> None:
 
 @pytest.mark.parametrize("target", ["payoff", "regret"])
 def test_the_error_foreseen_is_that_of_the_design_once_played(target: Target) -> None:
-    """On average over studies, with the new deals shared by all cells that get some."""
+    """On average over studies, with the new instances shared by all cells that get some."""
     whole, cells = 160, [(0, 0), (0, 1), (2, 0)]
     foreseen, found = [], []
     for seed in range(120):
         matches = studied(MIXED, whole, np.random.default_rng(seed), noise=0.5, generosity=2.0)
-        first = pl.col("deal").cast(pl.Int64) < 40
+        first = pl.col("instance").cast(pl.Int64) < 40
         game = EmpiricalGame.of_frame(matches.filter(first))
         pairs = [sorted(f"s{one}" for one in pair) for pair in cells]
-        more = pl.concat_list("player.first", "player.second").list.sort().is_in(pairs)
+        more = pl.concat_list("player_first", "player_second").list.sort().is_in(pairs)
         played = EmpiricalGame.of_frame(matches.filter(first | more))
         added = np.array([whole - 40 if key in ((0, 0), (0, 1), (0, 2)) else 0
                           for key in game.samples[0].cells])  # fmt: skip
-        known = TargetVariance.of(game, gradients(game.payoffs(), target), paired=True)
+        known = TargetVariance.of_game(game, gradients(game.payoffs(), target), paired=True)
         foreseen.append(known.error(added) ** 2)
         found.append(np.square(targets(played.payoffs(), target) - targets(MIXED, target)).sum())
     assert np.mean(foreseen) == pytest.approx(np.mean(found), rel=0.35)
 
 
-def test_shared_deals_are_shared_by_what_is_proposed() -> None:
+def test_shared_instances_are_shared_by_what_is_proposed() -> None:
     matches = studied(MIXED, 50, np.random.default_rng(3), noise=0.3, generosity=3.0)
     game = EmpiricalGame.of_frame(matches)
     plan, apart = (propose_cells(game, 300, target="regret", paired=one) for one in (None, False))
     assert plan.paired
     assert not apart.paired
-    assert plan.error < 0.5 * apart.error  # what deals give to all moves no regret
+    assert plan.error < 0.5 * apart.error  # what instances give to all moves no regret
     assert plan.planned < plan.even < plan.error
     assert "all regrets (root of the variances summed" in str(plan)
-    assert len(set(plan.cells["add_deals"]) - {0}) == 1
-    even = plan.cells["even_matches"].to_numpy() / (plan.cells["matches"] / plan.cells["deals"])
+    assert len(set(plan.cells["add_instances"]) - {0}) == 1
+    even = plan.cells["even_matches"].to_numpy() / (plan.cells["matches"] / plan.cells["instances"])
     assert_allclose(even, even[0])
 
 
 def test_what_cancels_out_is_known_exactly() -> None:
     outside = [
-        match(one, other, gift, gift, deal)
-        for deal, gift in (("d1", 1), ("d2", 2), ("d3", 5))
+        match(one, other, gift, gift, instance)
+        for instance, gift in (("d1", 1), ("d2", 2), ("d3", 5))
         for one in "ab"
         for other in "ab"
         if one == other == "a" or "b" in (one, other)
@@ -154,7 +154,7 @@ def test_what_cancels_out_is_known_exactly() -> None:
         propose_cells(game, 10, target="regret")
 
 
-def test_the_same_new_deals_go_to_ever_more_cells() -> None:
+def test_the_same_new_instances_go_to_ever_more_cells() -> None:
     cells = np.array([1.0, 4, 0]), np.array([2, 1, 1])
     found = shared_designs(*cells, 8, np.arange(3))
     assert [one.tolist() for one in found] == [[0, 8, 0], [2, 2, 0]]
@@ -162,24 +162,24 @@ def test_the_same_new_deals_go_to_ever_more_cells() -> None:
     assert [one.tolist() for one in tied] == [[0, 4, 4], [2, 2, 2]]
 
 
-def test_cells_that_tie_by_rule_get_the_same_new_deals() -> None:
+def test_cells_that_tie_by_rule_get_the_same_new_instances() -> None:
     draw = np.random.default_rng(0)
     options, talks = draw.uniform(0, 600, 40), draw.uniform(0, 90, 40)
 
-    def played(deals: dict[str, int]) -> EmpiricalGame:
+    def played(instances: dict[str, int]) -> EmpiricalGame:
         return EmpiricalGame.of_frame(
             frame(
-                match(one, other, options[deal] + talk, options[deal] + talk, str(deal))
+                match(one, other, options[instance] + talk, options[instance] + talk, str(instance))
                 for one in ("talk", "walk")
                 for other in ("talk", "walk")
-                for deal in range(deals.get(one + other, 30))
-                for talk in [talks[deal] * (one == other == "talk")]
+                for instance in range(instances.get(one + other, 30))
+                for talk in [talks[instance] * (one == other == "talk")]
             )
         )
 
     plan = propose_cells(played({}), 60, target="regret")
     added = {
-        tuple(row[:2]): row[2] for row in plan.cells.select("row", "column", "add_deals").rows()
+        tuple(row[:2]): row[2] for row in plan.cells.select("row", "column", "add_instances").rows()
     }
     assert added["talk", "walk"] == added["walk", "walk"] > 0
     more = {"talktalk": 40}
@@ -188,13 +188,13 @@ def test_cells_that_tie_by_rule_get_the_same_new_deals() -> None:
 
 
 def test_the_allocation_is_the_best_of_all() -> None:
-    variances, deals, costs = np.array([4.0, 1, 0]), np.array([2, 2, 2]), np.array([1, 1, 1])
-    found = allocated(variances, deals, costs, 5)
+    variances, instances, costs = np.array([4.0, 1, 0]), np.array([2, 2, 2]), np.array([1, 1, 1])
+    found = allocated(variances, instances, costs, 5)
     assert_array_equal(found, [4, 1, 0])
     best = min(((4 / (2 + one) + 1 / (7 - one)), one) for one in range(6))
     assert found[0] == best[1]
     assert_array_equal(allocated(variances, np.array([50, 2, 2]), costs, 5), [0, 5, 0])
-    assert_array_equal(allocated(variances, deals, np.array([4, 1, 1]), 8), [1, 2, 0])
+    assert_array_equal(allocated(variances, instances, np.array([4, 1, 1]), 8), [1, 2, 0])
 
 
 def test_aimed_matches_make_the_same_interval_with_fewer() -> None:
@@ -214,7 +214,7 @@ def test_designs_need_something_to_compare(wrong: dict[str, Any]) -> None:
 
 
 def test_what_is_known_needs_no_matches() -> None:
-    same = [match("a", "a", 1, 1, deal) for deal in ("d1", "d2")]
+    same = [match("a", "a", 1, 1, instance) for instance in ("d1", "d2")]
     with pytest.raises(CheaptalkError, match="known exactly"):
         propose_cells(EmpiricalGame.of_frame(frame(same)), 10)
     with pytest.raises(ValueError, match="at least 1 match"):

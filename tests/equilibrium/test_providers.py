@@ -58,7 +58,7 @@ def test_what_is_taken_matters_where_inner_equilibria_differ() -> None:
     payoffs[2:, :2] = [[2, 0], [0, 3]]
     names = ["A", "A", "B", "B"]
     high, low, first = (
-        provider_game(payoffs, names, taken=taken) for taken in ("highest", "lowest", "first")
+        provider_game(payoffs, names, end=end) for end in ("highest", "lowest", "first")
     )
     assert high.payoffs[0, 0, 1] == high.payoffs[0, 1, 0] == pytest.approx(3)
     assert low.payoffs[0, 0, 1] == low.payoffs[0, 1, 0] == pytest.approx(2)

@@ -254,7 +254,7 @@ def test_who_never_met_or_always_won_is_named() -> None:
         ([[0, -1], [1, 0]], None, "counts"),
         ([[1, 1], [1, 0]], None, "diagonal"),
         ([[0, 1], [1, 0]], [[0, 1], [2, 0]], "symmetric"),
-        ([[0, 0], [0, 0]], [[0, 1], [1, 0]], "all games were ties"),
+        ([[0, 0], [0, 0]], [[0, 1], [1, 0]], "all games are ties"),
     ],
 )
 def test_bad_counts_are_refused(wins: Any, ties: Any, says: str) -> None:

@@ -105,7 +105,9 @@ def test_rounding_makes_no_difference() -> None:
 
 
 @pytest.mark.parametrize(("lead", "played"), [(1e-9, {0}), (1e-7, {0}), (1e-5, {0, 1})])
-def test_what_is_tied_for_best_replies_is_so_for_equilibria(lead: float, played: set[int]) -> None:
+def test_what_is_tied_for_best_responses_is_so_for_equilibria(
+    lead: float, played: set[int]
+) -> None:
     game = np.array([[1000, 3], [1000 + lead, 2]])  # who mixes the two plays 1 with a share of lead
     result = symmetric_equilibria(game)
     assert {one for point in result.equilibria for one in point.support} == played
@@ -377,7 +379,7 @@ def test_mixtures_that_are_none_are_refused(mixture: list[float]) -> None:
 
 
 def test_more_strategies_than_can_be_searched_are_refused() -> None:
-    with pytest.raises(EquilibriumError, match="49 strategies are left"):
+    with pytest.raises(EquilibriumError, match="49 strategies remain"):
         symmetric_equilibria(np.eye(49))
 
 
@@ -385,7 +387,7 @@ def test_what_cannot_be_verified_is_an_error() -> None:
     rng = np.random.default_rng(1)
     with pytest.raises(EquilibriumError, match="allow a larger tolerance"):
         symmetric_equilibria(ROCK_PAPER_SCISSORS + rng.uniform(0, 0.1, (3, 3)), tolerance=-1)
-    with pytest.raises(EquilibriumError, match=r"best replies \[0, 1, 2\] are not verified"):
+    with pytest.raises(EquilibriumError, match=r"best responses \[0, 1, 2\] are not verified"):
         symmetric_equilibria(np.ones((3, 3)), tolerance=-1)
 
 
@@ -459,7 +461,7 @@ def test_far_too_many_strategies_are_refused_without_linear_programs(
         raise AssertionError
 
     monkeypatch.setattr(f"{SOLVER}.undominated_by_mixtures", never)
-    with pytest.raises(EquilibriumError, match="no more than 48 can be searched"):
+    with pytest.raises(EquilibriumError, match="at most 48 can be searched"):
         symmetric_equilibria(np.random.default_rng(1).normal(size=(100, 100)))
 
 

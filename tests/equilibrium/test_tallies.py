@@ -1,4 +1,4 @@
-"""Wins and ties counted from matches, measures by side, and Elo's ratings over random orders."""
+"""Wins and ties counted from matches, metrics by side, and Elo's ratings over random orders."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def frame(
     *matches: tuple[str, str, float | None, float | None], **columns: list[Any]
 ) -> pl.DataFrame:
     """Finished matches: who sat where and what they got."""
-    names = ("player.p", "player.q", "payoff.p", "payoff.q")
+    names = ("player_p", "player_q", "payoff_p", "payoff_q")
     made = pl.DataFrame(list(matches), schema=names, orient="row")
     return made.with_columns(status=pl.lit("finished"), dropped=pl.lit(False)).with_columns(
         pl.Series(name, values) for name, values in columns.items()
@@ -48,7 +48,7 @@ def test_only_scored_matches_of_the_players_asked_for_count() -> None:
 
 def test_wins_need_two_places() -> None:
     with pytest.raises(ValueError, match="matches of 2 players, not of 1"):
-        tally(pl.DataFrame({"player.p": ["a"]}))
+        tally(pl.DataFrame({"player_p": ["a"]}))
 
 
 def test_mean_elo_is_the_mean_of_elo_over_orders() -> None:

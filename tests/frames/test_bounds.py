@@ -19,13 +19,13 @@ def test_what_did_not_vary_reaches_only_to_bounds_that_players_come_to(
     tmp_path: Path, game: str, strategy: str, reached: bool
 ) -> None:
     players = {"a": {"strategy": strategy}}
-    study = {"name": "s", "deals": 3, "games": [{"game": game}], "players": players}
+    study = {"name": "s", "instances": 3, "games": [{"game": game}], "players": players}
     ct.run(ct.studies.parse_study(study, "here"), tmp_path / "s.sqlite")
     with ct.Store.open(tmp_path / "s.sqlite") as store:
         frame, bounds = with_bounds(match_frames(store, "s")[game], game)
-    scores = ["payoff.alice", "payoff.bob", "alice_gain", "bob_gain", "agreement"]
+    scores = ["payoff_alice", "payoff_bob", "alice_gain", "bob_gain", "agreement"]
     found = mean_intervals(frame, scores, bounds=bounds)
-    known = dict(found.select("measure", pl.col("low").is_not_null()).iter_rows())
+    known = dict(found.select("metric", pl.col("low").is_not_null()).iter_rows())
     assert known.pop("agreement")
     assert set(known.values()) == {reached}
 
@@ -33,7 +33,8 @@ def test_what_did_not_vary_reaches_only_to_bounds_that_players_come_to(
 def test_the_first_match_that_breaks_a_bound_is_named() -> None:
     frame = pl.DataFrame(
         {
-            "match": ["b", "a", "c"], "share": [0.5, 1.0 + 1e-12, None], "pot": [4.0, 11.0, 12.0],
+            "match_id": ["b", "a", "c"], "share": [0.5, 1.0 + 1e-12, None],
+            "pot": [4.0, 11.0, 12.0],
             "pot.least": [0.0, 0.0, 0.0], "pot.most": [10.0, 10.0, 20.0],
         }
     )  # fmt: skip

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.frames import MeasureError, match_frames
-from cheaptalk.rules import Measure, Result
+from cheaptalk.frames import MetricError, match_frames
+from cheaptalk.rules import Metric, Result
 from tests.fakes import install_game
 from tests.played import BADLY, EVIL, WELL, play
 
@@ -41,30 +41,30 @@ def records_of(path: Path) -> list[ct.MatchRecord]:
 
 def test_every_match_is_a_row_with_what_its_record_says(well: Path) -> None:
     frames = frames_of(well, "well")
-    rows = {row["match"]: row for frame in frames.values() for row in frame.rows(named=True)}
+    rows = {row["match_id"]: row for frame in frames.values() for row in frame.rows(named=True)}
     records = records_of(well)
     assert len(rows) == len(records) == 8 * 4 * 8
     for record in records:
         row = rows[record.id]
         assert row["status"] == "finished"
-        assert (row["deal"], row["repeat"]) == (record.deal_key, record.repeat)
+        assert (row["instance"], row["repeat"]) == (record.instance_key, record.repeat)
         for role in ("alice", "bob"):
-            assert row[f"player.{role}"] == record.label(role)
-            assert row[f"payoff.{role}"] == record.payoffs[role]  # type: ignore[index]
-            assert row[f"kind.{role}.ok"] == record.kinds[role]["ok"]
-            assert row[f"kind.{role}.refused"] == 0
+            assert row[f"player_{role}"] == record.label(role)
+            assert row[f"payoff_{role}"] == record.payoffs[role]  # type: ignore[index]
+            assert row[f"answers_{role}_ok"] == record.kinds[role]["ok"]
+            assert row[f"answers_{role}_refused"] == 0
 
 
 @pytest.mark.parametrize("as_published", [False, True])
 def test_measures_are_the_games_own(well: Path, as_published: bool) -> None:
     frames = frames_of(well, "well", as_published=as_published)
     for record in records_of(well):
-        row = frames[record.game].row(by_predicate=pl.col("match") == record.id, named=True)
+        row = frames[record.game].row(by_predicate=pl.col("match_id") == record.id, named=True)
         outcome = record.replay().outcome
-        deal = record.table().deal
-        for measure in ct.game_box(record.game).measures.values():
-            value = measure.variant(as_published)(Result(record.rules, deal, outcome))
-            assert row[measure.name] == value
+        instance = record.table().instance
+        for metric in ct.get_game(record.game).metrics.values():
+            value = metric.variant(as_published)(Result(record.rules, instance, outcome))
+            assert row[metric.name] == value
 
 
 def test_published_variants_differ_where_they_should(well: Path) -> None:
@@ -92,10 +92,12 @@ def test_parameters_stand_in_typed_columns(well: Path) -> None:
     assert horizons == {3, 9}
 
 
-def test_a_configurations_matches_share_deals_and_no_others(well: Path) -> None:
+def test_a_configurations_matches_share_instances_and_no_others(well: Path) -> None:
     frame = frames_of(well, "well")["bargaining"]
     assert frame["configuration"].n_unique() == 4
-    clusters = frame.group_by("configuration", "deal").agg(pl.col("pairing").n_unique(), pl.len())
+    clusters = frame.group_by("configuration", "instance").agg(
+        pl.col("pairing").n_unique(), pl.len()
+    )
     assert clusters.height == 16
     assert set(clusters["pairing"]) == {4}
     assert set(clusters["len"]) == {8}
@@ -106,39 +108,39 @@ def test_only_finished_matches_are_scored(badly: Path) -> None:
     statuses: Counter[str] = Counter()
     for name, frame in frames.items():
         statuses.update(frame["status"])
-        scores = [*ct.game_box(name).measures, "payoff.alice", "payoff.bob"]
+        scores = [*ct.get_game(name).metrics, "payoff_alice", "payoff_bob"]
         scored = frame.select(pl.any_horizontal(pl.col(scores).is_not_null())).to_series()
         assert (scored == (frame["status"] == "finished")).all()
     assert statuses["finished"]
     assert statuses["forfeited"]
     assert statuses["failed"]
-    assert EVIL in set(frames["bargaining"]["player.alice"])
+    assert EVIL in set(frames["bargaining"]["player_alice"])
 
 
 def test_kinds_count_every_answer(badly: Path) -> None:
     frames = frames_of(badly, "badly")
     for record in records_of(badly):
-        row = frames[record.game].row(by_predicate=pl.col("match") == record.id, named=True)
+        row = frames[record.game].row(by_predicate=pl.col("match_id") == record.id, named=True)
         counted = {
-            (role, kind): row[f"kind.{role}.{kind}"]
+            (role, kind): row[f"answers_{role}_{kind}"]
             for role in record.seats
             for kind in ("ok", "repaired", "unparsable")
         }
         found = Counter(
-            (answer.seat.partition("_")[0], answer.kind.value) for answer in record.answers
+            (answer.actor.partition("_")[0], answer.kind.value) for answer in record.answers
         )
         assert {key: number for key, number in counted.items() if number} == dict(found)
 
 
 def test_matches_under_other_rules_keep_their_payoffs_and_get_no_measures(tmp_path: Path) -> None:
-    path = play(tmp_path, WELL | {"deals": 1, "repeats": 1})
+    path = play(tmp_path, WELL | {"instances": 1, "repeats": 1})
     with sqlite3.connect(path) as database:
         database.execute("update configurations set version = 7 where game = 'negotiation'")
     frames = frames_of(path, "well")
     other = frames["negotiation"]
-    assert set(other["rules"]) == {7}
+    assert set(other["rules_version"]) == {7}
     assert other["fairness"].null_count() == other.height
-    assert other["payoff.alice"].null_count() == 0
+    assert other["payoff_alice"].null_count() == 0
     assert frames["bargaining"]["fairness"].null_count() == 0
 
 
@@ -152,41 +154,41 @@ def answers(result: Result) -> float:
     return float(len(result.given()))
 
 
-def with_measures(monkeypatch: pytest.MonkeyPatch, *measures: Measure) -> None:
-    box = ct.game_box("bargaining")
-    changed = replace(box, measures={measure.name: measure for measure in measures})
+def with_metrics(monkeypatch: pytest.MonkeyPatch, *metrics: Metric) -> None:
+    game_spec = ct.get_game("bargaining")
+    changed = replace(game_spec, metrics={metric.name: metric for metric in metrics})
     install_game(monkeypatch, changed)
 
 
 def test_measures_of_others_may_read_the_answers(
     well: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with_measures(monkeypatch, Measure("answers", answers))
+    with_metrics(monkeypatch, Metric("answers", answers))
     frame = frames_of(well, "well")["bargaining"]
-    counted = frame.select(pl.sum_horizontal("kind.alice.ok", "kind.bob.ok")).to_series()
+    counted = frame.select(pl.sum_horizontal("answers_alice_ok", "answers_bob_ok")).to_series()
     assert (frame["answers"] == counted).all()
 
 
 def test_a_measure_that_fails_is_named_with_the_match(
     well: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with_measures(monkeypatch, Measure("boom", boom))
-    with pytest.raises(MeasureError, match=r"measure boom of bargaining failed on match \w+: Zero"):
+    with_metrics(monkeypatch, Metric("boom", boom))
+    with pytest.raises(MetricError, match=r"metric boom of bargaining failed on match \w+: Zero"):
         frames_of(well, "well")
 
 
 def test_a_measure_out_of_its_bounds_is_named_with_the_match(
     well: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with_measures(monkeypatch, Measure("share", answers, bounds=ct.SHARE))
-    saying = r"share of bargaining is \d+, which is not between 0 and 1, in match \w+; mend its bou"
-    with pytest.raises(MeasureError, match=saying):
+    with_metrics(monkeypatch, Metric("share", answers, bounds=ct.SHARE))
+    saying = r"share of bargaining is \d+, which is not between 0 and 1, in match \w+; fix its bou"
+    with pytest.raises(MetricError, match=saying):
         frames_of(well, "well")
 
 
 def test_a_measure_may_not_take_a_columns_name(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with_measures(monkeypatch, Measure("status", answers))
-    with pytest.raises(MeasureError, match='no measure can be called "status"'):
+    with_metrics(monkeypatch, Metric("status", answers))
+    with pytest.raises(MetricError, match='the metric name "status" is reserved'):
         frames_of(well, "well")
 
 
@@ -201,20 +203,18 @@ def test_only_the_measures_asked_for_are_computed(
     whole = frames_of(well, "well")
     few = frames_of(well, "well", only=["efficiency", "honesty"])
     for game, frame in few.items():
-        measures = [
-            name for name in ("efficiency", "honesty") if name in ct.game_box(game).measures
-        ]
-        others = ct.game_box(game).measures.keys() - set(measures)
+        metrics = [name for name in ("efficiency", "honesty") if name in ct.get_game(game).metrics]
+        others = ct.get_game(game).metrics.keys() - set(metrics)
         assert frame.equals(whole[game].drop(others))
     assert "honesty" in few["persuasion"].columns
-    with_measures(monkeypatch, Measure("boom", boom), Measure("answers", answers))
+    with_metrics(monkeypatch, Metric("boom", boom), Metric("answers", answers))
     assert "answers" in frames_of(well, "well", only=["answers"])["bargaining"].columns
 
 
 def test_without_measures_payoffs_are_there_still(well: Path) -> None:
     whole = frames_of(well, "well")
     for game, frame in frames_of(well, "well", only=[]).items():
-        assert frame.equals(whole[game].drop(ct.game_box(game).measures))
+        assert frame.equals(whole[game].drop(ct.get_game(game).metrics))
 
 
 def test_a_measure_that_no_game_has_is_named_with_the_nearest(well: Path) -> None:

@@ -24,7 +24,7 @@ CONSENT = ("consent", {"consent": "yes"}, None)
 WORD = ("instructions", {"word": "sdkot"}, True)
 WRONG_WORD = ("instructions", {"word": "?"}, False)
 RIGHT, WRONG = ("comprehension", {"money": "9"}, True), ("comprehension", {"money": "4"}, False)
-PLAYED = {"state": "finished", "match": "m", "place": "alice", "payoff": 2.5, "cents": 30}
+PLAYED = {"state": "finished", "match_id": "m", "seat": "alice", "payoff": 2.5, "cents": 30}
 """What people do on the path."""
 
 
@@ -41,7 +41,7 @@ def people(store: Store) -> People:
     found.come("comprehension", "failed_attention", [CONSENT, WORD, WRONG, WRONG])
     found.come("comprehension", None, [CONSENT, WORD, WRONG])
     found.come("lobby", "timed_out", passed, [{"state": "timed_out"}])
-    found.come("game", None, [CONSENT, WORD, WRONG, RIGHT], [{"state": "playing", "match": "n"}])
+    found.come("game", None, [CONSENT, WORD, WRONG, RIGHT], [{"state": "playing", "match_id": "n"}])
     found.come("quiz", "failed_attention", [*passed, failed], [{"state": "erased"}])
     found.come("end", "complete", [*passed, quiz, survey], [PLAYED], base=100, game_1=30)
     found.come("end", "complete", [CONSENT, WORD, WRONG, RIGHT, quiz, survey], [PLAYED], base=100)
@@ -70,8 +70,8 @@ def test_the_funnel_counts_who_came_how_far_in_the_order_of_the_path(
 def test_checks_tell_first_and_later_tries_and_prompts_in_time(
     store: Store, people: People
 ) -> None:
-    for number, right in ((7, True), (7, False), (9, True), (10, None)):
-        people.prompt(number, right)
+    for number, correct in ((7, True), (7, False), (9, True), (10, None)):
+        people.prompt(number, correct)
     checks = funnel(store, STUDY).checks
     assert checks.columns == ["check", "answered", "first", "passed", "failed", "failing"]
     assert checks.rows() == [
@@ -100,7 +100,7 @@ def test_frames_hold_codes_and_no_names(store: Store, people: People) -> None:
 
 def test_responses_are_long_and_a_survey_is_a_row_a_person(store: Store, people: People) -> None:
     rows = responses(store, STUDY).filter(participant="p9", step="survey")
-    assert rows.select("item", "answer", "value", "number", "right").rows() == [
+    assert rows.select("item", "answer", "value", "number", "correct").rows() == [
         ("satisfaction", "7", 7.0, 4, None), ("strategy", "I kept it.", None, 4, None),
     ]  # fmt: skip
     people.come("end", "complete", [
@@ -117,7 +117,7 @@ def test_responses_are_long_and_a_survey_is_a_row_a_person(store: Store, people:
 
 def test_plays_and_payments_are_rows_by_person(store: Store, people: People) -> None:
     last = plays(store, STUDY).row(-1, named=True)
-    assert (last["participant"], last["number"], last["match"]) == ("p10", 1, "m")
+    assert (last["participant"], last["number"], last["match_id"]) == ("p10", 1, "m")
     assert (last["payoff"], last["cents"]) == (2.5, 30)
     assert payments(store, STUDY).select("participant", "kind", "key", "cents").rows() == [
         ("p9", "base", "base", 100), ("p9", "bonus", "game_1", 30), ("p10", "base", "base", 100),
@@ -166,8 +166,8 @@ def test_balance_counts_people_by_treatment_level_and_crossing(
             match = ids[money, messages] if number else None
             state = ("left", "finished", "playing", "finished")[min(number, 3)]
             people.come("game", None, [], [
-                {"treatment": f"t{at}", "state": state, "match": match},
-                {"treatment": f"t{at}", "state": state, "match": match},
+                {"treatment": f"t{at}", "state": state, "match_id": match},
+                {"treatment": f"t{at}", "state": state, "match_id": match},
             ])  # fmt: skip
     found = balance(store, STUDY)
     assert found.treatments.rows() == [
@@ -197,7 +197,7 @@ def test_a_level_of_more_treatments_is_expected_to_have_more_people(
     people = People(store, STUDY)
     for money, messages in sorted(ids, key=str)[:3]:
         for _ in range(4):
-            match = {"match": ids[money, messages], "state": "finished"}
+            match = {"match_id": ids[money, messages], "state": "finished"}
             people.come("end", "complete", [], [{"treatment": f"{money} {messages}"} | match])
     tests = {row["of"]: row for row in balance(store, STUDY).tests.iter_rows(named=True)}
     assert tests["money"]["people"] == 12
@@ -221,7 +221,7 @@ def test_a_treatment_that_two_games_share_has_the_settings_of_each(tmp_path: Pat
         people = People(store, STUDY)
         for at, treatment in ((0, "t"), (-1, "u")):
             people.come("end", "complete", [], [
-                {"treatment": treatment, "game": game, "match": ids[at], "state": "finished"}
+                {"treatment": treatment, "game": game, "match_id": ids[at], "state": "finished"}
                 for game, ids in matches.items()
             ])  # fmt: skip
         rows = balance(store, STUDY).treatments.sort("treatment", "game").rows(named=True)

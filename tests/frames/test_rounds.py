@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.frames import MeasureError, match_frames, round_frames
+from cheaptalk.frames import MetricError, match_frames, round_frames
 from cheaptalk.frames import rounds as module
 from cheaptalk.rules import Point, Result, Series
 from tests.fakes import install_game
@@ -23,7 +23,7 @@ SILENT: dict[str, Any] = {
         "soft": {"strategies": {"item_bargaining": "soft"}},
         "mute": {"model": "vllm/mute"},
     },
-    "deals": 1,
+    "instances": 1,
 }
 """A model that says nothing readable makes an offer answered by walking away."""
 
@@ -47,56 +47,56 @@ def test_a_row_says_which_match_round_place_and_player_it_is_of(well: Path) -> N
     frames, matches = rounds_of(well, "well"), matches_of(well, "well")
     assert list(frames) == ["bargaining", "negotiation", "persuasion"]
     for game, frame in frames.items():
-        told = ["match", "configuration", "deal", "repeat", "pairing"]
-        assert frame.columns[:8] == [*told, "round", "place", "player"]
+        told = ["match_id", "configuration", "instance", "repeat", "pairing"]
+        assert frame.columns[:8] == [*told, "round", "seat", "player"]
         assert frame.select(told).unique(maintain_order=True).equals(matches[game].select(told))
-        assert frame.select(["match", "round", "place"]).is_duplicated().sum() == 0
+        assert frame.select(["match_id", "round", "seat"]).is_duplicated().sum() == 0
         players = matches[game].unpivot(
-            ["player.alice", "player.bob"], index="match", variable_name="place", value_name="who"
-        ).with_columns(pl.col("place").str.strip_prefix("player."))  # fmt: skip
-        joined = frame.drop_nulls("place").join(players, on=["match", "place"], how="left")
+            ["player_alice", "player_bob"], index="match_id", variable_name="seat", value_name="who"
+        ).with_columns(pl.col("seat").str.strip_prefix("player_"))  # fmt: skip
+        joined = frame.drop_nulls("seat").join(players, on=["match_id", "seat"], how="left")
         assert (joined["player"] == joined["who"]).all()
-        assert frame.filter(pl.col("place").is_null())["player"].null_count() == (
-            frame["place"].null_count()
+        assert frame.filter(pl.col("seat").is_null())["player"].null_count() == (
+            frame["seat"].null_count()
         )
 
 
 def test_rows_stand_in_the_order_of_matches_rounds_and_places(well: Path) -> None:
     frame = rounds_of(well, "well")["persuasion"]
-    first = frame.filter(pl.col("match") == frame["match"][0])
+    first = frame.filter(pl.col("match_id") == frame["match_id"][0])
     assert first["round"].to_list() == sorted([*range(1, 6)] * 2)
-    assert first["place"].to_list() == [None, "bob"] * 5
+    assert first["seat"].to_list() == [None, "bob"] * 5
 
 
 def test_the_last_offers_of_agreements_are_what_was_agreed_on(well: Path) -> None:
-    for game, series, measure, stage in (
+    for game, series, metric, stage in (
         ("negotiation", "offered_price", "price", "rounds"),
         ("bargaining", "alice_share", None, "rounds"),
     ):
         matches = matches_of(well, "well")[game].filter(pl.col("agreement") == 1)
-        last = rounds_of(well, "well")[game].group_by("match", maintain_order=True).last()
-        both = matches.join(last, on="match")
+        last = rounds_of(well, "well")[game].group_by("match_id", maintain_order=True).last()
+        both = matches.join(last, on="match_id")
         assert both.height == matches.height > 0
         assert (both["round"] == both[stage]).all()
-        if measure:
-            assert (both[series] == both[measure]).all()
+        if metric:
+            assert (both[series] == both[metric]).all()
 
 
 def test_the_mean_by_round_is_the_measure_of_the_match(well: Path) -> None:
     matches = matches_of(well, "well")["persuasion"]
-    bought = rounds_of(well, "well")["persuasion"].group_by("match").agg(pl.col("bought").sum())
-    both = matches.join(bought, on="match")
+    bought = rounds_of(well, "well")["persuasion"].group_by("match_id").agg(pl.col("bought").sum())
+    both = matches.join(bought, on="match_id")
     assert (both["sales"] == both["bought"]).all()
 
 
 def test_only_matches_that_count_have_rounds(tmp_path: Path) -> None:
     path = play(tmp_path, BADLY)
     found = matches_of(path, "badly").values()
-    matches = pl.concat([frame.select("match", "status") for frame in found])
+    matches = pl.concat([frame.select("match_id", "status") for frame in found])
     frames = rounds_of(path, "badly", only=["bought", "demand"])
-    there = {match for frame in frames.values() for match in frame["match"]}
-    assert there == set(matches.filter(pl.col("status") == "finished")["match"])
-    assert there < set(matches["match"])
+    there = {match for frame in frames.values() for match in frame["match_id"]}
+    assert there == set(matches.filter(pl.col("status") == "finished")["match_id"])
+    assert there < set(matches["match_id"])
 
 
 @pytest.mark.parametrize("policy", ["keep", "drop"])
@@ -104,14 +104,14 @@ def test_dropped_matches_have_no_rounds(tmp_path: Path, policy: str) -> None:
     path = play(tmp_path, SILENT | {"unanswered": {"unparsable": policy}})
     matches, rounds = matches_of(path, "silent"), rounds_of(path, "silent")
     (frame,), (by_round,) = matches.values(), rounds.values()
-    with_mute = frame.filter(pl.col("pairing") == "soft / mute")["match"]
+    with_mute = frame.filter(pl.col("pairing") == "soft / mute")["match_id"]
     assert set(frame["status"]) == {"finished"}
-    assert set(with_mute) <= set(frame.filter(dropped=policy == "drop")["match"])
-    assert bool(set(with_mute) & set(by_round["match"])) == (policy == "keep")
+    assert set(with_mute) <= set(frame.filter(dropped=policy == "drop")["match_id"])
+    assert bool(set(with_mute) & set(by_round["match_id"])) == (policy == "keep")
 
 
 def test_matches_under_other_rules_have_no_rounds(tmp_path: Path) -> None:
-    path = play(tmp_path, WELL | {"deals": 1, "repeats": 1})
+    path = play(tmp_path, WELL | {"instances": 1, "repeats": 1})
     with sqlite3.connect(path) as database:
         database.execute("update configurations set version = 7 where game = 'negotiation'")
     frames = rounds_of(path, "well")
@@ -126,7 +126,7 @@ def test_only_the_series_asked_for_are_there(well: Path) -> None:
         "bargaining": ["demand"],
         "persuasion": ["bought"],
     }
-    assert set(frames["persuasion"]["place"]) == {"bob"}
+    assert set(frames["persuasion"]["seat"]) == {"bob"}
     with pytest.raises(ct.CheaptalkError, match='did you mean "bought"'):
         rounds_of(well, "well", only=["bougt"])
     with pytest.raises(ct.StoreError, match='did you mean "well"'):
@@ -162,8 +162,8 @@ def once(result: Result) -> Iterator[Point]:
 
 
 def with_series(monkeypatch: pytest.MonkeyPatch, *series: Series) -> None:
-    box = replace(ct.game_box("bargaining"), series={one.name: one for one in series})
-    install_game(monkeypatch, box)
+    game_spec = replace(ct.get_game("bargaining"), series={one.name: one for one in series})
+    install_game(monkeypatch, game_spec)
 
 
 @pytest.mark.parametrize(
@@ -172,15 +172,15 @@ def with_series(monkeypatch: pytest.MonkeyPatch, *series: Series) -> None:
         (Series("late", late), r"series late of bargaining failed on match \w+: ZeroDivision"),
         (Series("odd", odd), r"series odd of bargaining failed on match \w+: KeyError: 'carol'"),
         (Series("low", once, bounds=(0.0, 0.5)), r"low of bargaining is 1, which is not between 0"),
-        (Series("player", once), 'no series can be called "player"'),
-        (Series("round", once), 'no series can be called "round"'),
+        (Series("player", once), 'the series name "player"'),
+        (Series("round", once), 'the series name "round"'),
     ],
 )
 def test_a_series_that_fails_is_named(
     well: Path, monkeypatch: pytest.MonkeyPatch, series: Series, saying: str
 ) -> None:
     with_series(monkeypatch, series)
-    with pytest.raises(MeasureError, match=saying):
+    with pytest.raises(MetricError, match=saying):
         rounds_of(well, "well")
 
 

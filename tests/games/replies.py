@@ -4,12 +4,12 @@ from cheaptalk.games.deal_or_no_deal.contexts import KINDS, Triple, bundles
 from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
 from cheaptalk.games.deal_or_no_deal.strategies import noisy, say
 from cheaptalk.games.deal_or_no_deal.talk import say_bundle
-from cheaptalk.rules import Action, Asked
+from cheaptalk.rules import Action, DecisionRequest
 from cheaptalk.styles import Codec, TaggedCodec
 
 
 def noisy_reply(
-    asked: Asked,
+    asked: DecisionRequest,
     codec: Codec,
     *,
     ill_formed: float = 0.2,
@@ -30,13 +30,13 @@ def noisy_reply(
         contradicting: as in :func:`noisy`.
     """
     action = noisy(asked, impossible=impossible, lying=lying, contradicting=contradicting)
-    draw = asked.chance("reply", asked.request, attempt)
+    draw = asked.chance("reply", asked.number, attempt)
     if draw.happens(ill_formed):
         return draw.pick(ill_formed_replies(asked, codec, action))
     return codec.write(action)
 
 
-def ill_formed_replies(asked: Asked, codec: Codec, action: Action) -> list[str]:
+def ill_formed_replies(asked: DecisionRequest, codec: Codec, action: Action) -> list[str]:
     """Replies with one fault each that look like this answer: those of the paper's Table 1.
 
     Without its beginning; two answers; beyond the pool; a proposal before anything is said, or a

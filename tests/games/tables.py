@@ -6,31 +6,31 @@ from typing import Any
 from cheaptalk.games.rounds import Rounds, RoundsPlayed
 from cheaptalk.rules import (
     Chance,
-    Deal,
     Decide,
     Event,
     Game,
-    GameBox,
+    GameSpec,
+    Instance,
     Result,
     Strategy,
     Table,
     play,
 )
-from cheaptalk.rules.box import LANGUAGES
+from cheaptalk.rules.game_spec import LANGUAGES
 from cheaptalk.styles import style
 
 
-def versions(box: GameBox) -> list[str]:
+def versions(game_spec: GameSpec) -> list[str]:
     """A game's styles for models; those for people are told apart by their language."""
-    return [name for name in box.styles if name not in LANGUAGES]
+    return [name for name in game_spec.styles if name not in LANGUAGES]
 
 
-def table_after(game: Game, *moves: dict[str, Any], deal: Deal | None = None) -> Table:
+def table_after(game: Game, *moves: dict[str, Any], instance: Instance | None = None) -> Table:
     """A table after these moves, each by the one seat whose turn it is."""
-    table = Table(game, deal or game.deal(Chance("test")), "test")
+    table = Table(game, instance or game.draw_instance(Chance("test")), "test")
     for fields in moves:
         (ask,) = table.pending.values()
-        table.answer(ask.seat, ask.action.model_validate(fields))
+        table.answer(ask.actor, ask.action.model_validate(fields))
     return table
 
 
@@ -48,13 +48,13 @@ def reads(table: Table, seat: str) -> str:
     return "\n\n".join(texts)
 
 
-def table_of(game: Rounds, *rows: Sequence[object], deal: Deal | None = None) -> Table:
+def table_of(game: Rounds, *rows: Sequence[object], instance: Instance | None = None) -> Table:
     """A table after these rounds, each given by what the players answer, in their order."""
-    table = Table(game, deal or game.deal(Chance("test")), "test")
+    table = Table(game, instance or game.draw_instance(Chance("test")), "test")
     for row in rows:
         for ask, answer in zip(table.pending.values(), row, strict=True):
             (field,) = ask.action.model_fields
-            table.answer(ask.seat, ask.action.model_validate({field: answer}))
+            table.answer(ask.actor, ask.action.model_validate({field: answer}))
     return table
 
 
@@ -62,14 +62,16 @@ def result_of(game: Rounds, *rows: Sequence[object]) -> Result:
     """The finished match of these rounds."""
     table = table_of(game, *rows)
     assert table.outcome is not None
-    return Result.of(game, table.deal, table.outcome)
+    return Result.of(game, table.instance, table.outcome)
 
 
-def scored(box: GameBox, *rows: Sequence[object], **parameters: Any) -> float:
+def scored(game_spec: GameSpec, *rows: Sequence[object], **parameters: Any) -> float:
     """The score of these rounds."""
-    game = box.rules.model_validate({"players": len(rows[0]), "rounds": len(rows), **parameters})
+    game = game_spec.rules.model_validate(
+        {"players": len(rows[0]), "rounds": len(rows), **parameters}
+    )
     assert isinstance(game, Rounds)
-    score = box.measures["score"].of(result_of(game, *rows))
+    score = game_spec.metrics["score"].of(result_of(game, *rows))
     assert score is not None
     return score
 
@@ -79,9 +81,9 @@ def played(game: Rounds, *players: Strategy | Decide, seed: str = "seed") -> Rou
     seated = players if len(players) > 1 else players * game.players
     table = play(
         game,
-        game.deal(Chance(seed).apart("deal")),
+        game.draw_instance(Chance(seed).apart("deal")),
         seed,
-        dict(zip(game.places, seated, strict=True)),
+        dict(zip(game.seats, seated, strict=True)),
     )
     assert isinstance(table.outcome, RoundsPlayed)
     return table.outcome

@@ -1,4 +1,4 @@
-"""Bargaining: rules, payoffs, measures and words."""
+"""Bargaining: rules, payoffs, metrics and words."""
 
 import re
 from typing import Any
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cheaptalk.games.bargaining import BOX
+from cheaptalk.games.bargaining import SPEC
 from cheaptalk.games.bargaining.events import (
     Agreement,
     Briefing,
@@ -21,10 +21,10 @@ from cheaptalk.games.bargaining.events import (
     Turn,
 )
 from cheaptalk.games.bargaining.rules import Bargaining, Division
-from cheaptalk.rules import Chance, Deal, Horizon, IllegalAction, Result, Table
+from cheaptalk.rules import Chance, Horizon, IllegalAction, Instance, Result, Table
 from cheaptalk.styles import style
 
-DEAL = Deal()
+INSTANCE = Instance()
 WORDS = style("bargaining")
 discounts = st.floats(0.05, 1.0)
 
@@ -34,7 +34,7 @@ def game(**parameters: Any) -> Bargaining:
 
 
 def table(**parameters: Any) -> Table:
-    return Table(game(**parameters), DEAL, "seed")
+    return Table(game(**parameters), INSTANCE, "seed")
 
 
 def propose(here: Table, alice: float, bob: float) -> None:
@@ -103,29 +103,29 @@ def test_messages_travel_with_offers_only_where_they_are_allowed() -> None:
     here = table(messages=True)
     assert here.pending["alice"].action is SpokenOffer
     here.answer("alice", SpokenOffer(alice_gain=5_000, bob_gain=5_000, message=" Half.\n"))
-    made = here.asked("bob").event
+    made = here.request("bob").event
     assert isinstance(made, OfferMade)
     assert made.message == " Half.\n"
     here = table(messages=False)
     assert here.pending["alice"].action is Offer
     propose(here, 5_000, 5_000)
-    assert here.asked("bob").event.message is None
+    assert here.request("bob").event.message is None
 
 
 def test_everybody_knows_what_time_costs_where_information_is_complete() -> None:
     here = table(discounts=(0.9, 0.8), horizon=3)
     assert here.heard["alice"][0].event == Briefing("alice", "bob", 10_000, 0.9, 0.8, 3, False)
     assert here.heard["bob"][0].event == Briefing("bob", "alice", 10_000, 0.8, 0.9, 3, False)
-    assert here.asked("alice").event == Turn(1, 10_000, False, None, None)
+    assert here.request("alice").event == Turn(1, 10_000, False, None, None)
     propose(here, 1, 9_999)
     reply(here, "reject")
-    assert here.asked("bob").event == Turn(2, 10_000, False, 0.8, 0.9)
+    assert here.request("bob").event == Turn(2, 10_000, False, 0.8, 0.9)
     propose(here, 1, 9_999)
-    assert here.asked("alice").event == OfferMade(2, "bob", 1, 9_999, None, False, 0.9, 0.8)
+    assert here.request("alice").event == OfferMade(2, "bob", 1, 9_999, None, False, 0.9, 0.8)
     reply(here, "reject")
     propose(here, 1, 9_999)
     worth = 0.8**2, 0.9**2
-    assert here.asked("bob").event == OfferMade(3, "alice", 1, 9_999, None, True, *worth)
+    assert here.request("bob").event == OfferMade(3, "alice", 1, 9_999, None, True, *worth)
 
 
 def test_nobody_knows_the_other_s_discount_where_information_is_incomplete() -> None:
@@ -133,14 +133,14 @@ def test_nobody_knows_the_other_s_discount_where_information_is_incomplete() -> 
     assert here.heard["alice"][0].event.rival_discount is None  # type: ignore[attr-defined]
     propose(here, 1, 9_999)
     reply(here, "reject")
-    assert here.asked("bob").event == Turn(2, 10_000, False, 0.8, None)
+    assert here.request("bob").event == Turn(2, 10_000, False, 0.8, None)
 
 
 def test_a_hidden_horizon_is_neither_told_nor_hinted_at() -> None:
     here = table(horizon={"rounds": 1, "hidden": True})
     assert here.heard["alice"][0].event.rounds is None  # type: ignore[attr-defined]  # a briefing
     propose(here, 1, 9_999)
-    assert here.asked("bob").event.last is False
+    assert here.request("bob").event.last is False
     reply(here, "reject")
     assert here.outcome == Division()
 
@@ -149,7 +149,7 @@ def test_reminders_can_be_left_out() -> None:
     here = table(reminders=False)
     propose(here, 1, 9_999)
     reply(here, "reject")
-    assert here.asked("bob").event == Turn(2, 10_000, False, None, None)
+    assert here.request("bob").event == Turn(2, 10_000, False, None, None)
 
 
 @pytest.mark.parametrize(
@@ -179,8 +179,8 @@ def test_by_default_all_is_told_and_said() -> None:
 
 
 def test_secrets_are_the_discounts_and_only_where_they_are_private() -> None:
-    assert list(game().secrets(DEAL)) == []
-    first, second = game(complete_information=False, discounts=(0.9, 0.5)).secrets(DEAL)
+    assert list(game().secrets(INSTANCE)) == []
+    first, second = game(complete_information=False, discounts=(0.9, 0.5)).secrets(INSTANCE)
     assert first.owners == {"alice"}
     assert second.owners == {"bob"}
     changed = [secret.game.discounts for secret in (first, second)]  # type: ignore[attr-defined]
@@ -195,7 +195,7 @@ def test_a_forfeit_ends_the_match() -> None:
     assert here.forfeited == {"alice"}
 
 
-# Payoffs and measures, worked by hand: $100, discounts 0.9 and 0.8.
+# Payoffs and metrics, worked by hand: $100, discounts 0.9 and 0.8.
 
 PLAYED = game(money=100, discounts=(0.9, 0.8), horizon=5)
 AGREED = Division(stage=3, alice_gain=60, bob_gain=40)
@@ -211,7 +211,7 @@ def test_payoffs_shrink_with_every_stage() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measure", "outcome", "paper", "published"),
+    ("metric", "outcome", "paper", "published"),
     [
         ("alice_gain", AGREED, 0.486, 0.486),
         ("alice_gain", FAILED, 0, 0),
@@ -230,11 +230,11 @@ def test_payoffs_shrink_with_every_stage() -> None:
     ],
 )
 def test_measures_follow_the_paper_and_have_its_code_s_variant(
-    measure: str, outcome: Division, paper: float, published: float
+    metric: str, outcome: Division, paper: float, published: float
 ) -> None:
-    result = Result.of(PLAYED, DEAL, outcome)
-    assert BOX.measures[measure].variant(as_published=False)(result) == pytest.approx(paper)
-    assert BOX.measures[measure].variant(as_published=True)(result) == pytest.approx(published)
+    result = Result.of(PLAYED, INSTANCE, outcome)
+    assert SPEC.metrics[metric].variant(as_published=False)(result) == pytest.approx(paper)
+    assert SPEC.metrics[metric].variant(as_published=True)(result) == pytest.approx(published)
 
 
 @given(st.integers(1, 12), st.floats(0, 100), discounts, discounts)
@@ -243,11 +243,11 @@ def test_shares_lie_between_nothing_and_everything(
 ) -> None:
     result = Result.of(
         game(money=100, discounts=(mine, rival)),
-        DEAL,
+        INSTANCE,
         Division(stage=stage, alice_gain=alice, bob_gain=100 - alice),
     )
     for name in ("alice_gain", "bob_gain", "efficiency", "fairness"):
-        value = BOX.measures[name].of(result)
+        value = SPEC.metrics[name].of(result)
         assert value is not None
         assert -1e-9 <= value <= 1 + 1e-9
 
@@ -326,10 +326,10 @@ def test_players_are_called_as_they_are_named() -> None:
 
 def test_who_proposes_last_is_told_what_a_rejection_means() -> None:
     here = table(horizon=2)
-    assert not here.asked("alice").event.last
+    assert not here.request("alice").event.last
     propose(here, 1, 9_999)
     reply(here, "reject")
-    last = here.asked("bob").event
+    last = here.request("bob").event
     assert last.last
     assert told(last, "bob").endswith(
         "If Alice rejects this proposal, the game is over and both of you get nothing."
@@ -343,4 +343,4 @@ def test_a_full_dollar_is_called_so() -> None:
 
 
 def test_nature_decides_nothing() -> None:
-    assert game().deal(Chance("seed")) == DEAL
+    assert game().draw_instance(Chance("seed")) == INSTANCE

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.games.bargaining import BOX, strategies
+from cheaptalk.games.bargaining import SPEC, strategies
 from cheaptalk.games.bargaining.events import NoAgreement, Offer, OfferMade, SpokenOffer, Turn
 from cheaptalk.games.bargaining.rules import Bargaining, Division
 from cheaptalk.games.bargaining.strategies import equilibrium_share
-from cheaptalk.rules import Action, Asked, Deal, Decide, Table, play
+from cheaptalk.rules import Action, Decide, DecisionRequest, Instance, Table, play
 
-DEAL = Deal()
+INSTANCE = Instance()
 discounts = st.floats(0.05, 1.0)
 
 
@@ -21,13 +21,13 @@ def game(**parameters: Any) -> Bargaining:
 
 
 def table(**parameters: Any) -> Table:
-    return Table(game(**parameters), DEAL, "seed")
+    return Table(game(**parameters), INSTANCE, "seed")
 
 
 def division(name: str, other: str | None = None, **parameters: Any) -> Division:
     """How a match between two strategies ends; of one strategy with itself without another."""
-    players = {"alice": BOX.strategies[name], "bob": BOX.strategies[other or name]}
-    outcome = play(game(**parameters), DEAL, "seed", players).outcome
+    players = {"alice": SPEC.strategies[name], "bob": SPEC.strategies[other or name]}
+    outcome = play(game(**parameters), INSTANCE, "seed", players).outcome
     assert isinstance(outcome, Division)
     return outcome
 
@@ -113,7 +113,7 @@ def test_no_single_other_offer_does_better_than_the_equilibrium(stage: int, gree
     gains = []
     for extra in (0.0, greed):
         players = dict.fromkeys(("alice", "bob"), refusing_until(stage, extra))
-        here = play(game(horizon=6), DEAL, "seed", players)
+        here = play(game(horizon=6), INSTANCE, "seed", players)
         assert isinstance(here.outcome, Division)
         gains.append(here.game.payoffs(here.outcome)[proposer])
     assert gains[0] >= gains[1]
@@ -122,7 +122,7 @@ def test_no_single_other_offer_does_better_than_the_equilibrium(stage: int, gree
 def refusing_until(stage: int, extra: float) -> Decide:
     """Refuse all before a stage, ask for something extra there, and play the equilibrium after."""
 
-    def decide(asked: Asked) -> Action:
+    def decide(asked: DecisionRequest) -> Action:
         event: Turn | OfferMade = asked.event
         if event.stage < stage:
             refusal = strategies.answer(False)
@@ -137,7 +137,7 @@ def refusing_until(stage: int, extra: float) -> Decide:
 
 def test_a_rival_of_unknown_discount_is_taken_to_be_like_oneself() -> None:
     here = table(discounts=(0.8, 0.95), complete_information=False, horizon=3)
-    offer = strategies.subgame_perfect(here.asked("alice"))
+    offer = strategies.subgame_perfect(here.request("alice"))
     assert isinstance(offer, Offer)
     assert offer.alice_gain == pytest.approx(10_000 * equilibrium_share(1, 3, 0.8, 0.8), abs=0.01)
 
@@ -155,23 +155,23 @@ def test_a_fixed_demand_is_never_given_up() -> None:
 
 
 def test_fixed_demands_that_fit_are_agreed_on() -> None:
-    demand = BOX.strategies["fixed_demand"]
+    demand = SPEC.strategies["fixed_demand"]
     players = {"alice": demand.with_settings(share=0.7), "bob": demand.with_settings(share=0.3)}
-    outcome = play(game(), DEAL, "seed", players).outcome
+    outcome = play(game(), INSTANCE, "seed", players).outcome
     assert outcome == Division(stage=1, alice_gain=7_000, bob_gain=3_000)
 
 
 def demands(name: str) -> list[float]:
     """Alice's demands stage by stage against a rival who concedes nothing."""
     players: dict[str, Decide] = {
-        "alice": BOX.strategies[name],
-        "bob": BOX.strategies["fixed_demand"].with_settings(share=1),
+        "alice": SPEC.strategies[name],
+        "bob": SPEC.strategies["fixed_demand"].with_settings(share=1),
     }
-    here = play(game(horizon=11), DEAL, "seed", players)
+    here = play(game(horizon=11), INSTANCE, "seed", players)
     return [
         given.action.alice_gain / 10_000
         for given in here.given
-        if given.seat == "alice" and isinstance(given.action, Offer)
+        if given.actor == "alice" and isinstance(given.action, Offer)
     ]
 
 
@@ -193,33 +193,33 @@ def test_a_concession_is_accepted_once_it_meets_the_demand() -> None:
 
 
 def test_random_play_accepts_as_often_as_it_is_set_to() -> None:
-    random = BOX.strategies["random"]
+    random = SPEC.strategies["random"]
     for acceptance, stage in ((0.0, None), (1.0, 1)):
         players = dict.fromkeys(("alice", "bob"), random.with_settings(acceptance=acceptance))
-        outcome = play(game(), DEAL, "seed", players).outcome
+        outcome = play(game(), INSTANCE, "seed", players).outcome
         assert isinstance(outcome, Division)
         assert outcome.stage == stage
 
 
 @pytest.mark.parametrize("name", ["subgame_perfect", "linear"])
 def test_a_question_of_another_game_is_an_error(name: str) -> None:
-    asked = table().asked("alice")
+    asked = table().request("alice")
     strange = asked._replace(ask=asked.ask._replace(event=NoAgreement()))
-    with pytest.raises(TypeError, match="not a question of bargaining"):
-        BOX.strategies[name](strange)
+    with pytest.raises(TypeError, match="not a request of bargaining"):
+        SPEC.strategies[name](strange)
 
 
-@pytest.mark.parametrize("name", BOX.strategies)
+@pytest.mark.parametrize("name", SPEC.strategies)
 @pytest.mark.parametrize("money", [0.01, 1.01, 100, 1_000_000, 1e12])
 def test_every_strategy_offers_legally_at_any_stake(name: str, money: float) -> None:
     for number in range(5):
-        players = dict.fromkeys(("alice", "bob"), BOX.strategies[name])
-        here = play(game(money=money, horizon=4), DEAL, f"seed {number}", players)
+        players = dict.fromkeys(("alice", "bob"), SPEC.strategies[name])
+        here = play(game(money=money, horizon=4), INSTANCE, f"seed {number}", players)
         assert isinstance(here.outcome, Division)
 
 
 def test_spoken_offers_carry_a_message_and_others_none() -> None:
-    players = dict.fromkeys(("alice", "bob"), BOX.strategies["equal_split"])
-    spoken = play(Bargaining(), DEAL, "seed", players).given[0].action
+    players = dict.fromkeys(("alice", "bob"), SPEC.strategies["equal_split"])
+    spoken = play(Bargaining(), INSTANCE, "seed", players).given[0].action
     assert isinstance(spoken, SpokenOffer)
     assert spoken.message == "Half for each of us."

@@ -1,4 +1,4 @@
-"""Battle royale: the rules, what players read, measures, the scripted players and their theory."""
+"""Battle royale: the rules, what players read, metrics, the scripted players and their theory."""
 
 import math
 import statistics
@@ -10,10 +10,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cheaptalk.games.battle_royale import BOX
+from cheaptalk.games.battle_royale import SPEC
 from cheaptalk.games.battle_royale.events import Over, Shot, ShotFired, Turn
 from cheaptalk.games.battle_royale.rules import Battle, BattleRoyale, Fired, Hits
-from cheaptalk.games.battle_royale.strategies import MOST, Solution, solve
+from cheaptalk.games.battle_royale.strategies import MAX_SHOOTERS, Solution, solve
 from cheaptalk.rules import Horizon, IllegalAction, Result, Table, play
 from cheaptalk.styles import style_in
 from tests.games.tables import events, versions
@@ -29,16 +29,16 @@ def shoot(table: Table, *targets: str | None) -> None:
     """Shots of whoever's turn it is, one after the other; None misses on purpose."""
     for target in targets:
         (ask,) = table.pending.values()
-        table.answer(ask.seat, Shot(action="shoot" if target else "miss", target=target))
+        table.answer(ask.actor, Shot(action="shoot" if target else "miss", target=target))
 
 
 def shooter(table: Table) -> str:
     (ask,) = table.pending.values()
-    return ask.seat
+    return ask.actor
 
 
 def measured(name: str, table: Table, published: bool = False) -> float:
-    value = BOX.measures[name].variant(published)(Result(table.game, table.deal, table.outcome))
+    value = SPEC.metrics[name].variant(published)(Result(table.game, table.instance, table.outcome))
     assert value is not None
     return value
 
@@ -46,7 +46,7 @@ def measured(name: str, table: Table, published: bool = False) -> float:
 def played(
     strategy: str, seed: str = "1", game: BattleRoyale | None = None, **settings: Any
 ) -> Table:
-    decide = BOX.strategies[strategy].with_settings(**settings)
+    decide = SPEC.strategies[strategy].with_settings(**settings)
     return play(game or BattleRoyale(), Hits(), seed, {"player": decide})
 
 
@@ -55,8 +55,8 @@ def played(
 )
 def test_rounds_and_survivors_are_bounded_by_the_game(horizon: Horizon | None, most: float) -> None:
     game = BattleRoyale(hit_rates=(0.3, 0.5, 1), horizon=horizon)
-    assert BOX.measures["rounds"].bounds_in(game) == (1, most)
-    assert BOX.measures["survivors"].bounds_in(game) == (1, 3)
+    assert SPEC.metrics["rounds"].bounds_in(game) == (1, most)
+    assert SPEC.metrics["survivors"].bounds_in(game) == (1, 3)
 
 
 # Rules
@@ -129,7 +129,7 @@ def test_the_rounds_can_run_out_and_then_nobody_wins(hidden: bool) -> None:
     )
     assert isinstance(table.outcome, Battle)
     assert game.payoffs(table.outcome) == {"player_1": 0, "player_2": 0, "player_3": 0}
-    told = "2 rounds" in style_in(BOX, "v1").tell(events(table, "player_1")[0], game, "player_1")
+    told = "2 rounds" in style_in(SPEC, "v1").tell(events(table, "player_1")[0], game, "player_1")
     assert told != hidden
 
 
@@ -210,7 +210,7 @@ def test_a_target_is_a_name(target: object) -> None:
     ("parameters", "reason"),
     [
         ({"hit_rates": [0.5]}, "at least 2"),
-        ({"hit_rates": [0.5, 0.4]}, "must not fall"),
+        ({"hit_rates": [0.5, 0.4]}, "must be in ascending order"),
         ({"hit_rates": [0, 0.4]}, "greater than or equal to 0.01"),
         ({"hit_rates": [0.4, 1.1]}, "less than or equal to 1"),
         ({"idle_rounds": 1}, "greater than or equal to 2"),
@@ -222,7 +222,7 @@ def test_impossible_parameters_are_refused(parameters: dict[str, Any], reason: s
         BattleRoyale(**parameters)
 
 
-# Measures
+# Metrics
 
 
 def test_the_score_counts_shots_at_the_best_shot_among_the_others() -> None:
@@ -295,15 +295,15 @@ def test_scores_lie_between_0_and_100(rates: list[float], seed: int, published: 
 def test_the_weakest_of_three_misses_on_purpose_in_equilibrium() -> None:
     """GAMA-Bench section 3.3: players 7, 8 and 10 are left, and it is the turn of player 7."""
     table = at_table(BattleRoyale(hit_rates=(0.65, 0.7, 0.8)))
-    equilibrium = BOX.strategies["equilibrium"]
-    assert equilibrium(table.asked("player_1")) == Shot(action="miss", target=None)
+    equilibrium = SPEC.strategies["equilibrium"]
+    assert equilibrium(table.request("player_1")) == Shot(action="miss", target=None)
     shoot(table, None)
-    assert equilibrium(table.asked("player_2")) == Shot(action="shoot", target="player_3")
+    assert equilibrium(table.request("player_2")) == Shot(action="shoot", target="player_3")
 
 
 def test_among_too_many_the_equilibrium_player_shoots_at_the_strongest() -> None:
     table = at_table(BattleRoyale())
-    shot = BOX.strategies["equilibrium"](table.asked("player_1"))
+    shot = SPEC.strategies["equilibrium"](table.request("player_1"))
     assert shot == Shot(action="shoot", target="player_10")
 
 
@@ -315,18 +315,18 @@ def test_the_equilibrium_player_wins_as_often_as_solved() -> None:
 
 def test_strongest_and_weakest_pick_their_targets() -> None:
     for name, target in (("strongest", "player_3"), ("weakest", "player_2")):
-        shot = BOX.strategies[name](at_table().asked("player_1"))
+        shot = SPEC.strategies[name](at_table().request("player_1"))
         assert shot == Shot(action="shoot", target=target)
 
 
 def test_fixed_shoots_at_its_target_and_no_other() -> None:
     table = at_table(TRUEL, True)
-    fixed = BOX.strategies["fixed"]
-    assert fixed(table.asked("player_1"), target="player_2").target == "player_2"  # type: ignore[attr-defined]
+    fixed = SPEC.strategies["fixed"]
+    assert fixed(table.request("player_1"), target="player_2").target == "player_2"  # type: ignore[attr-defined]
     shoot(table, "player_2")
-    assert fixed(table.asked("player_3"), target="player_2") == Shot(action="miss", target=None)
+    assert fixed(table.request("player_3"), target="player_2") == Shot(action="miss", target=None)
     with pytest.raises(ValueError, match='no player "player_9"'):
-        fixed(table.asked("player_3"), target="player_9")
+        fixed(table.request("player_3"), target="player_9")
 
 
 # Words
@@ -361,14 +361,14 @@ SAID = {
 """What player_2 reads of a deliberate miss, of its own hit, and of the shot that hits it."""
 
 
-@pytest.mark.parametrize("version", versions(BOX))
+@pytest.mark.parametrize("version", versions(SPEC))
 @pytest.mark.parametrize("horizon", [None, 20, {"rounds": 20, "hidden": True}])
 def test_every_version_tells_the_same_facts(version: str, horizon: Any) -> None:
     game = BattleRoyale(
         hit_rates=(0.3, 0.555, 1), horizon=horizon, names={"player_2": "Ann"}, idle_rounds=77
     )
     table = at_table(game, None, True, True)
-    style = style_in(BOX, version)
+    style = style_in(SPEC, version)
     shooters = '- Player 1 ("player_1", you): 30%\n- Ann ("player_2"): 55.5%\n- Player 3'
     briefing = style.tell(events(table, "player_1")[0], game, "player_1")
     for fact in ("3 p", shooters, "77", "on purpose" if version != "v5" else "deliberately"):
@@ -387,33 +387,33 @@ def test_every_version_tells_the_same_facts(version: str, horizon: Any) -> None:
     assert "you" in style.tell(table.heard["player_1"][-1].event, game, "player_1").lower()
 
 
-@pytest.mark.parametrize("version", versions(BOX))
+@pytest.mark.parametrize("version", versions(SPEC))
 def test_every_version_tells_who_is_left_without_a_winner(version: str) -> None:
     game = TRUEL.model_copy(update={"horizon": Horizon(rounds=1)})
     table = at_table(game, True)
     shoot(table, "player_2")
-    assert "Player 1, Player 3" in style_in(BOX, version).tell(
+    assert "Player 1, Player 3" in style_in(SPEC, version).tell(
         events(table, "player_2")[-1], game, "player_2"
     )
 
 
-@pytest.mark.parametrize("version", versions(BOX))
+@pytest.mark.parametrize("version", versions(SPEC))
 def test_every_version_tells_why_nobody_wins(version: str) -> None:
     told = []
     for parameters in ({"idle_rounds": 2}, {"horizon": 2}):
         game = BattleRoyale.model_validate({"hit_rates": (0.3, 0.5), **parameters})
         table = at_table(game)
         shoot(table, None, None)
-        told.append(style_in(BOX, version).tell(events(table, "player_1")[-1], game, "player_1"))
+        told.append(style_in(SPEC, version).tell(events(table, "player_1")[-1], game, "player_1"))
     assert any(word in told[0] for word in ("in a row", "standstill"))
     assert "2" in told[1].replace("Player 2", "")
     assert not any(word in told[1] for word in ("in a row", "standstill"))
 
 
-@pytest.mark.parametrize("version", versions(BOX))
+@pytest.mark.parametrize("version", versions(SPEC))
 def test_shots_at_oneself_are_told_of_where_they_are_possible(version: str) -> None:
     told = [
-        style_in(BOX, version).tell(events(at_table(game), "player_1")[0], game, "player_1")
+        style_in(SPEC, version).tell(events(at_table(game), "player_1")[0], game, "player_1")
         for game in (TRUEL, TRUEL.model_copy(update={"strict_targets": False}))
     ]
     assert ["self" in text or "your own target" in text for text in told] == [False, True]
@@ -512,10 +512,10 @@ def test_some_groups_of_five_leave_it_to_chance(shooters: tuple[float, ...], mix
 def test_groups_of_gama_bench_are_solved() -> None:
     for low, step in ((51, 1), (35, 5), (10, 10)):
         group = tuple((low + step * place) / 100 for place in range(10))
-        for first in range(10 - MOST + 1):
-            assert len(solve(group[first : first + MOST]).wins) == MOST
+        for first in range(10 - MAX_SHOOTERS + 1):
+            assert len(solve(group[first : first + MAX_SHOOTERS]).wins) == MAX_SHOOTERS
 
 
 def test_no_more_than_can_be_solved_for() -> None:
-    with pytest.raises(ValueError, match=f"from 1 to {MOST} shooters"):
-        solve((0.5,) * (MOST + 1))
+    with pytest.raises(ValueError, match=f"expected 1 to {MAX_SHOOTERS} shooters"):
+        solve((0.5,) * (MAX_SHOOTERS + 1))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cheaptalk.games.chip_trading import BOX
+from cheaptalk.games.chip_trading import SPEC
 from cheaptalk.games.chip_trading.events import (
     Briefing,
     Exchange,
@@ -58,33 +58,35 @@ def question(table: Table, seat: str) -> Any:
     return table.pending[seat].event
 
 
-# The deal.
+# The instance.
 
 
 @given(st.text(max_size=5), st.integers(2, 6), st.integers(2, 5))
-def test_a_deal_orders_all_players_and_draws_from_the_grid(
+def test_a_instance_orders_all_players_and_draws_from_the_grid(
     seed: str, players: int, colours: int
 ) -> None:
     game = ChipTrading(players=players, colours=("a", "b", "c", "d", "e")[:colours])
-    hands = game.deal(Chance(seed))
-    assert sorted(hands.order) == sorted(game.places)
-    assert list(hands.values) == list(game.places)
+    hands = game.draw_instance(Chance(seed))
+    assert sorted(hands.order) == sorted(game.seats)
+    assert list(hands.values) == list(game.seats)
     for values in hands.values.values():
         assert list(values) == ["b", "c", "d", "e"][: colours - 1]
         assert set(values.values()) <= set(range(10, 101, 10))
 
 
 def test_orders_and_values_are_all_equally_likely() -> None:
-    deals = [GAME.deal(Chance(str(number))) for number in range(3_000)]
-    first = [deal.order[0] for deal in deals]
-    reds = [deal.values["player_1"]["red"] for deal in deals]
-    assert all(900 < first.count(place) < 1_100 for place in GAME.places)
+    instances = [GAME.draw_instance(Chance(str(number))) for number in range(3_000)]
+    first = [instance.order[0] for instance in instances]
+    reds = [instance.values["player_1"]["red"] for instance in instances]
+    assert all(900 < first.count(place) < 1_100 for place in GAME.seats)
     assert all(240 < reds.count(value) < 360 for value in GAME.values)
 
 
 def test_values_of_players_and_colours_are_drawn_apart() -> None:
-    small = GAME.deal(Chance("x"))
-    large = ChipTrading(players=4, colours=("green", "red", "blue", "purple")).deal(Chance("x"))
+    small = GAME.draw_instance(Chance("x"))
+    large = ChipTrading(players=4, colours=("green", "red", "blue", "purple")).draw_instance(
+        Chance("x")
+    )
     for place, values in small.values.items():
         assert values.items() <= large.values[place].items()
 
@@ -92,14 +94,14 @@ def test_values_of_players_and_colours_are_drawn_apart() -> None:
 @pytest.mark.parametrize(
     ("changed", "saying"),
     [
-        ({"order": ("player_1", "player_2")}, "differ in their players"),
-        ({"order": ("player_1", "player_2", "player_2")}, "differ in their players"),
-        ({"values": {"player_1": {"red": 10, "blue": 10}}}, "differ in their players"),
+        ({"order": ("player_1", "player_2")}, "have different players"),
+        ({"order": ("player_1", "player_2", "player_2")}, "have different players"),
+        ({"values": {"player_1": {"red": 10, "blue": 10}}}, "have different players"),
         ({"values": {place: {"red": 10} for place in ORDER}}, "colours or values"),
         ({"values": {place: {"red": 10, "blue": 15} for place in ORDER}}, "colours or values"),
     ],
 )
-def test_a_deal_of_another_game_is_refused(changed: dict[str, Any], saying: str) -> None:
+def test_a_instance_of_another_game_is_refused(changed: dict[str, Any], saying: str) -> None:
     with pytest.raises(RulesError, match=saying):
         Table(GAME, HANDS.model_copy(update=changed), "test")
 
@@ -127,7 +129,7 @@ def test_a_trade_moves_chips_both_ways_and_all_see_it() -> None:
     table = at_table()
     turn(table, trade(4, "blue", 3, "red"), willing="3")
     expected = TurnEnded(1, "player_2", trade(4, "blue", 3, "red"), "player_3")
-    assert all(table.heard[seat][-1].event == expected for seat in GAME.places)
+    assert all(table.heard[seat][-1].event == expected for seat in GAME.seats)
     assert question(table, "player_1").stocks == (
         ("player_1", (("green", 10), ("red", 10), ("blue", 10))),
         ("player_2", (("green", 10), ("red", 13), ("blue", 6))),
@@ -155,7 +157,7 @@ def test_one_of_those_who_accept_is_drawn_and_the_other_not_told_of() -> None:
         partners.append(ended.partner)
         once = Table(ChipTrading(rounds=1), HANDS, f"seed {number}")
         turn(once, trade(1, "blue", 1, "red"), willing=ended.partner[-1])
-        for seat in GAME.places:
+        for seat in GAME.seats:
             assert events(once, seat) == events(table, seat)
     assert 70 < partners.count("player_1") < 130
 
@@ -257,7 +259,7 @@ def test_payoffs_are_what_chips_have_gained_and_never_below_nothing() -> None:
     assert table.outcome.gains() == {"player_1": 0, "player_2": 5 * 70 - 4 * 50, "player_3": -80}
     payoffs = GAME.payoffs(table.outcome)
     assert payoffs == {"player_1": 0, "player_2": 1.5, "player_3": 0}
-    ends = [events(table, seat)[-1] for seat in GAME.places]
+    ends = [events(table, seat)[-1] for seat in GAME.seats]
     assert all(isinstance(end, GameOver) for end in ends)
     assert [(end.gain, end.paid) for end in ends] == [  # type: ignore[attr-defined]
         (0, 0), (150, 150), (-80, 0),
@@ -268,7 +270,9 @@ def test_gains_are_what_final_chips_are_worth_minus_the_first() -> None:
     for number in range(20):
         seed = str(number)
         game = ChipTrading(players=4, colours=("green", "red", "blue", "purple"))
-        table = play(game, game.deal(Chance(seed)), seed, {"player": BOX.strategies["random"]})
+        table = play(
+            game, game.draw_instance(Chance(seed)), seed, {"player": SPEC.strategies["random"]}
+        )
         end = table.heard["player_1"][-1].event
         assert isinstance(end, GameOver)
         assert isinstance(table.outcome, Trading)
@@ -313,7 +317,7 @@ def test_impossible_parameters_are_refused(parameters: dict[str, Any]) -> None:
 
 
 def test_doubles_are_named() -> None:
-    with pytest.raises(ValidationError, match="red is in it twice"):
+    with pytest.raises(ValidationError, match="red occurs more than once"):
         ChipTrading.model_validate({"colours": ["green", "red", "RED"]})
 
 
@@ -332,7 +336,7 @@ def test_the_briefing_tells_one_s_own_values_and_no_one_else_s() -> None:
     )
 
 
-def test_the_order_of_colours_is_the_game_s_whatever_the_deal_s() -> None:
+def test_the_order_of_colours_is_the_game_s_whatever_the_instance_s() -> None:
     values = {player: dict(sorted(one.items())) for player, one in HANDS.values.items()}
     other = Table(GAME, Hands(order=ORDER, values=values), "test")
     assert reads(other, "player_1") == reads(at_table(), "player_1")
@@ -368,14 +372,14 @@ def test_the_end_in_words() -> None:
 
 def test_two_players_read_of_each_other() -> None:
     game = ChipTrading(players=2, colours=("white", "black"), rounds=1, values=(10, 30))
-    table = Table(game, game.deal(Chance("x")), "test")
+    table = Table(game, game.draw_instance(Chance("x")), "test")
     text = reads(table, "player_1")
     assert "worth $0.50 to both of you" in text
     assert "drawn at random from $0.10 and $0.30, all equally likely" in text
     assert "There is one round, and in it every player has one turn" in text
     assert "Both of you see what is proposed, whether you trade and how many" in text
     (proposer,) = table.pending
-    (other,) = set(game.places) - {proposer}
+    (other,) = set(game.seats) - {proposer}
     turn(table, trade(1, "white", 1, "black"))
     assert f"for 1 black chip, and {game.called(other)} declined." in reads(table, proposer)
     assert "others" not in text
@@ -398,7 +402,7 @@ def test_one_who_has_few_chips_is_told_how_many() -> None:
 
 def test_colours_take_their_article_and_a_single_value_is_no_draw() -> None:
     game = ChipTrading(colours=("amber", "ash", "blue"), values=(50,))
-    text = reads(Table(game, game.deal(Chance("x")), "test"), "player_1")
+    text = reads(Table(game, game.draw_instance(Chance("x")), "test"), "player_1")
     assert "An amber chip is worth $0.50 to everybody." in text
     assert "an ash chip is worth $0.50 and a blue chip is worth $0.50. To each of the" in text
     assert "others they are worth the same" in text
@@ -409,5 +413,5 @@ def test_a_question_is_answered_by_its_own_seat_only() -> None:
     table = at_table()
     table.answer("player_2", trade(1, "red", 1, "blue"))
     assert all(isinstance(ask.event, Offered) for ask in table.pending.values())
-    with pytest.raises(ValueError, match="no open question"):
+    with pytest.raises(ValueError, match="has no open request"):
         table.answer("player_2", Response(decision="accept"))

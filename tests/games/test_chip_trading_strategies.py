@@ -10,22 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cheaptalk.games.chip_trading import BOX
+from cheaptalk.games.chip_trading import SPEC
 from cheaptalk.games.chip_trading.events import Hands, Offered, Proposal, Response, Trading
-from cheaptalk.games.chip_trading.measures import proposed, surplus_bound, surplus_by_turn
+from cheaptalk.games.chip_trading.metrics import proposed, surplus_bound, surplus_by_turn
 from cheaptalk.games.chip_trading.rules import ChipTrading
 from cheaptalk.games.chip_trading.stocks import read
 from cheaptalk.games.chip_trading.strategies import (
     Learning,
     Room,
     beliefs,
-    drawn,
+    draw_proposal,
     gainful,
     narrowed,
     prior,
     weigh,
 )
-from cheaptalk.rules import Action, Asked, Chance, Decide, Stream, Table, play
+from cheaptalk.rules import Action, Chance, Decide, DecisionRequest, Stream, Table, play
 
 COLOURS = ("green", "red", "blue", "purple")
 ORDER = ("player_1", "player_2", "player_3")
@@ -58,17 +58,17 @@ def turn(table: Table, proposal: Proposal, willing: str = "") -> None:
 def proposal(name: str, table: Table, **values: Any) -> Proposal:
     """What a strategy proposes for whose turn it is."""
     (seat,) = table.pending
-    action = BOX.strategies[name](table.asked(seat), **values)
+    action = SPEC.strategies[name](table.request(seat), **values)
     assert isinstance(action, Proposal)
     return action
 
 
 def games(colours: int, count: int, name: str = "bayesian", **values: Any) -> list[Trading]:
     game = ChipTrading(colours=COLOURS[:colours])
-    players = {"player": BOX.strategies[name].with_settings(**values)}
+    players = {"player": SPEC.strategies[name].with_settings(**values)}
     found = []
     for number in range(count):
-        outcome = play(game, game.deal(Chance(f"{number}")), f"{number}", players).outcome
+        outcome = play(game, game.draw_instance(Chance(f"{number}")), f"{number}", players).outcome
         assert isinstance(outcome, Trading)
         found.append(outcome)
     return found
@@ -95,8 +95,8 @@ def test_a_rational_trader_never_proposes_or_accepts_a_loss(name: str) -> None:
 def test_every_gain_is_accepted_that_can_be_paid_for(name: str) -> None:
     accepted = []
 
-    def decide(asked: Asked) -> Action:
-        action = BOX.strategies[name](asked)
+    def decide(asked: DecisionRequest) -> Action:
+        action = SPEC.strategies[name](asked)
         if isinstance(asked.event, Offered) and isinstance(action, Response):
             gains = asked.event.able and asked.event.after > asked.event.worth
             accepted.append((action.decision == "accept", gains))
@@ -104,8 +104,8 @@ def test_every_gain_is_accepted_that_can_be_paid_for(name: str) -> None:
 
     game = ChipTrading(colours=COLOURS)
     for number in range(10):
-        players: dict[str, Decide] = {"player": BOX.strategies["random"], "player_2": decide}
-        play(game, game.deal(Chance(f"{number}")), f"{number}", players)
+        players: dict[str, Decide] = {"player": SPEC.strategies["random"], "player_2": decide}
+        play(game, game.draw_instance(Chance(f"{number}")), f"{number}", players)
     assert len(set(accepted)) == 2
     assert all(did == gains for did, gains in accepted)
 
@@ -114,7 +114,7 @@ def test_gainful_proposals_are_just_those_that_gain_and_another_can_pay() -> Non
     table = at_table((20, 70), (50, 50), (50, 50))
     turn(table, trade(4, "green", 1, "red"), willing="2")
     turn(table, trade(1, "red", 5, "blue"), willing="1")
-    asked = table.asked("player_3")
+    asked = table.request("player_3")
     stocks = read(asked.event.stocks)
     most = {one: max(stocks["player_1"][one], stocks["player_2"][one]) for one in COLOURS[:3]}
     expected = {
@@ -124,7 +124,7 @@ def test_gainful_proposals_are_just_those_that_gain_and_another_can_pay() -> Non
         for x, y in product(range(1, stocks["player_3"][give] + 1), range(1, most[want] + 1))
         if 50 * y > 50 * x
     }
-    found = [room.asking(wanted) for room in gainful(asked) for wanted in room.range]
+    found = [room.proposal(wanted) for room in gainful(asked) for wanted in room.range]
     assert len(found) == len(set(found))
     assert set(found) == expected
 
@@ -143,8 +143,8 @@ def test_where_nobody_can_pay_for_a_gain_the_least_gain_is_proposed_in_vain() ->
 def test_a_gain_in_vain_is_asked_for_in_amounts_that_can_be_written() -> None:
     game = ChipTrading(players=2, colours=("green", "red"), chips=1_000, common_value=10_000,
                        values=(1,))  # fmt: skip
-    deal = game.deal(Chance("x"))
-    table = Table(game, deal, "x")
+    instance = game.draw_instance(Chance("x"))
+    table = Table(game, instance, "x")
     turn(table, trade(1_000, "red", 1, "green"), willing="12")
     turn(table, trade(1, "red", 1, "green"))
     for name in ("zero_intelligence", "bayesian"):
@@ -169,8 +169,8 @@ rooms = st.lists(
 @settings(max_examples=20)
 @given(rooms)
 def test_every_proposal_in_some_rooms_is_drawn_as_often(rooms: list[Room]) -> None:
-    options = [room.asking(wanted) for room in rooms for wanted in room.range]
-    draws = [drawn(rooms, Stream(f"{number}")) for number in range(100 * len(options))]
+    options = [room.proposal(wanted) for room in rooms for wanted in room.range]
+    draws = [draw_proposal(rooms, Stream(f"{number}")) for number in range(100 * len(options))]
     assert set(draws) == set(options)
     assert all(50 < draws.count(option) < 150 for option in options)
 
@@ -195,8 +195,8 @@ def test_one_for_one_gives_no_more_chips_than_it_gets() -> None:
     event = table.pending["player_2"].event
     assert isinstance(event, Offered)
     assert event.after > event.worth
-    assert BOX.strategies["one_for_one"](table.asked("player_2")) == Response(decision="decline")
-    assert BOX.strategies["greedy"](table.asked("player_2")) == Response(decision="accept")
+    assert SPEC.strategies["one_for_one"](table.request("player_2")) == Response(decision="decline")
+    assert SPEC.strategies["greedy"](table.request("player_2")) == Response(decision="accept")
 
 
 # The Bayesian player.
@@ -213,15 +213,15 @@ def test_the_prior_holds_every_value_once() -> None:
 
 def test_too_many_possibilities_are_refused_and_not_guessed_at() -> None:
     game = ChipTrading(colours=tuple("abcdefgh"))
-    table = Table(game, game.deal(Chance("x")), "test")
+    table = Table(game, game.draw_instance(Chance("x")), "test")
     (seat,) = table.pending
     with pytest.raises(ValueError, match="beliefs over 10,000,000 values of a player"):
-        BOX.strategies["bayesian"](table.asked(seat))
+        SPEC.strategies["bayesian"](table.request(seat))
 
 
 def believed(table: Table, seat: str, learning: Learning = "answers") -> dict[str, list[int]]:
     """What red chips may be worth to the others, as a seat sees it."""
-    found = beliefs(table.asked(seat), learning)
+    found = beliefs(table.request(seat), learning)
     return {player: [int(value) for value in possible["red"]] for player, possible in found.items()}
 
 
@@ -303,13 +303,13 @@ def test_expected_gains_are_those_of_counting_all_possibilities() -> None:
     table = at_table((20, 70), (50, 10), (80, 50))
     turn(table, trade(7, "red", 5, "blue"), willing="2")
     turn(table, trade(2, "green", 3, "blue"))
-    asked = table.asked("player_3")
+    asked = table.request("player_3")
     worths = dict(asked.briefing.worths)
     holdings = read(asked.event.stocks)
     others = beliefs(asked, "answers")
     rooms = [room for room in gainful(asked) if (room.give, room.want) == ("blue", "red")]
     weighed = weigh(rooms, worths, holdings, others)
-    offers = [room.asking(wanted) for room in rooms for wanted in room.range]
+    offers = [room.proposal(wanted) for room in rooms for wanted in room.range]
     assert len(offers) == len(weighed.expected)
     for offer, expected in zip(offers, weighed.expected, strict=True):
         nobody = 1.0
@@ -325,8 +325,8 @@ def test_the_best_proposal_is_made_and_ties_are_drawn() -> None:
     first = Table(ChipTrading(), hands((50, 50), (50, 50), (50, 50)), "x")
     found = set()
     for number in range(60):
-        asked = first.asked("player_1")._replace(chance=Chance(f"{number}"))
-        found.add(BOX.strategies["bayesian"](asked))
+        asked = first.request("player_1")._replace(chance=Chance(f"{number}"))
+        found.add(SPEC.strategies["bayesian"](asked))
     pairs = {(offer.give, offer.want) for offer in found if isinstance(offer, Proposal)}
     assert pairs == {("red", "blue"), ("blue", "red")}
 
@@ -335,8 +335,8 @@ def test_where_nobody_would_accept_any_gainful_proposal_is_made() -> None:
     table = at_table((50,), (50,), (50,), values=[50])
     found = set()
     for number in range(60):
-        asked = table.asked("player_1")._replace(chance=Chance(f"{number}"))
-        action = BOX.strategies["bayesian"](asked)
+        asked = table.request("player_1")._replace(chance=Chance(f"{number}"))
+        action = SPEC.strategies["bayesian"](asked)
         assert isinstance(action, Proposal)
         assert action.gain({"green": 50, "red": 50}) > 0
         assert action.want_amount <= 10
@@ -404,12 +404,12 @@ def test_the_game_is_played_without_numpy_and_the_bayesian_player_says_what_it_n
     code = """
 import sys
 sys.modules["numpy"] = sys.modules["scipy"] = None
-from cheaptalk.games.chip_trading import BOX
+from cheaptalk.games.chip_trading import SPEC
 from cheaptalk.rules import Chance, play
-game = BOX.rules()
-deal = game.deal(Chance("x"))
-print(play(game, deal, "x", {"player": BOX.strategies["one_for_one"]}).over)
-play(game, deal, "x", {"player": BOX.strategies["bayesian"]})
+game = SPEC.rules()
+instance = game.draw_instance(Chance("x"))
+print(play(game, instance, "x", {"player": SPEC.strategies["one_for_one"]}).over)
+play(game, instance, "x", {"player": SPEC.strategies["bayesian"]})
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "True\n"

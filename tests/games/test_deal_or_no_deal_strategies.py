@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cheaptalk as ct
-from cheaptalk.games.deal_or_no_deal import BOX
+from cheaptalk.games.deal_or_no_deal import SPEC
 from cheaptalk.games.deal_or_no_deal.contexts import Context, all_contexts, worth
 from cheaptalk.games.deal_or_no_deal.dialogue import misstates, names_too_many
 from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
-from cheaptalk.games.deal_or_no_deal.measures import best_joint_score, points
+from cheaptalk.games.deal_or_no_deal.metrics import best_joint_score, points
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal, Division, Opening
 from cheaptalk.games.deal_or_no_deal.strategies import pretence
 from cheaptalk.games.deal_or_no_deal.talk import read_offer, say_values
 from cheaptalk.models import ModelSettings, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel
 from cheaptalk.players.person import Person
-from cheaptalk.rules import Asked, Chance, Decide, Result, Table, play
+from cheaptalk.rules import Chance, Decide, DecisionRequest, Result, Table, play
 from cheaptalk.styles import CODECS, Illegal, Unreadable, style_in
 from tests.cli.terminal import Terminal
 from tests.games.replies import ill_formed_replies, noisy_reply
@@ -34,13 +34,13 @@ OPENING = Opening(context=CONTEXT, first="player_1")
 
 
 def strategy(name: str, **settings: Any) -> Decide:
-    return BOX.strategies[name].with_settings(**settings)
+    return SPEC.strategies[name].with_settings(**settings)
 
 
 def match(one: Decide, other: Decide, seed: str = "1", **parameters: Any) -> Table:
     game = DealOrNoDeal.model_validate(parameters)
     players = {"player_1": one, "player_2": other}
-    return play(game, game.deal(Chance(seed)), seed, players)
+    return play(game, game.draw_instance(Chance(seed)), seed, players)
 
 
 def matches(one: str, other: str, **parameters: Any) -> Iterator[Table]:
@@ -54,18 +54,18 @@ def ended(at: Table) -> Division:
 
 
 def measured(at: Table, name: str) -> float | None:
-    result = Result(at.game, at.deal, at.outcome, lambda: at.given)
-    return BOX.measures[name].of(result)
+    result = Result(at.game, at.instance, at.outcome, lambda: at.given)
+    return SPEC.metrics[name].of(result)
 
 
-def after(*messages: str, **parameters: Any) -> Asked:
+def after(*messages: str, **parameters: Any) -> DecisionRequest:
     """The question after these messages in turn."""
     table = Table(DealOrNoDeal.model_validate(parameters), OPENING, "seed")
     for message in messages:
         (seat,) = table.pending
         table.answer(seat, MessageOrProposal(message=message))
     (seat,) = table.pending
-    return table.asked(seat)
+    return table.request(seat)
 
 
 # Negotiators.
@@ -79,7 +79,7 @@ def test_honest_players_agree_on_the_division_with_the_best_worse_payoff(
         assert ended(at).ending == "agreement"
         assert ended(at).turns == 5
         weight = at.game.model_dump()["objective"]
-        context = at.deal.model_dump()["context"]
+        context = at.instance.model_dump()["context"]
         worse = min(at.game.payoffs(ended(at)).values())
         reachable = [points(Context(**context), claim) for claim in divisions(Context(**context))]
         best = max(min(x + weight * y, y + weight * x) for x, y in reachable)
@@ -97,8 +97,8 @@ def divisions(context: Context) -> Iterator[tuple[int, int, int]]:
 def test_honest_players_get_the_joint_maximum_in_coop() -> None:
     for at in matches("honest", "honest", objective="coop"):
         assert measured(at, "efficiency") == measured(at, "pareto_optimality") == 1
-        assert isinstance(at.deal, Opening)
-        assert measured(at, "score") == best_joint_score(at.deal.context)
+        assert isinstance(at.instance, Opening)
+        assert measured(at, "score") == best_joint_score(at.instance.context)
 
 
 @pytest.mark.parametrize("name", ["honest", "greedy", "fair", "conceding"])
@@ -138,12 +138,12 @@ def test_the_fair_get_half_or_more_or_nothing() -> None:
 
 def test_conceding_asks_for_less_from_turn_to_turn() -> None:
     for at in matches("conceding", "greedy"):
-        assert isinstance(at.deal, Opening)
-        context = at.deal.context
+        assert isinstance(at.instance, Opening)
+        context = at.instance.context
         offers = [
             read_offer(one.action.message or "", context.counts)
             for one in at.given
-            if one.seat == "player_1" and isinstance(one.action, MessageOrProposal)
+            if one.actor == "player_1" and isinstance(one.action, MessageOrProposal)
         ]
         asked = [worth(context.values[0], offer) for offer in offers if offer is not None]
         assert asked == sorted(asked, reverse=True)
@@ -175,7 +175,7 @@ def test_the_last_offer_is_claimed_when_the_partner_proposes(name: str) -> None:
     table.answer("player_1", MessageOrProposal(message="You take 1 hat and 2 balls."))
     table.answer("player_2", MessageOrProposal(message="Well."))
     table.answer("player_1", MessageOrProposal.propose((1, 0, 1)))
-    claim = strategy(name)(table.asked("player_2"))
+    claim = strategy(name)(table.request("player_2"))
     assert claim == Proposal(books=0, hats=1, balls=2)
 
 
@@ -219,23 +219,23 @@ def test_without_mistakes_the_noisy_one_is_honest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dial", "measure"),
+    ("dial", "metric"),
     [
         ("impossible", "impossible_counts"),
         ("lying", "false_values"),
         ("contradicting", "broken_agreements"),
     ],
 )
-def test_each_dial_makes_the_mistake_that_its_measure_counts(dial: str, measure: str) -> None:
+def test_each_dial_makes_the_mistake_that_its_measure_counts(dial: str, metric: str) -> None:
     calm = {"impossible": 0.0, "lying": 0.0, "contradicting": 0.0}
-    measures = ("impossible_counts", "false_values", "broken_agreements")
-    found = dict.fromkeys(measures, 0.0)
+    metrics = ("impossible_counts", "false_values", "broken_agreements")
+    found = dict.fromkeys(metrics, 0.0)
     for seed in SEEDS:
         noisy = strategy("noisy", **calm | {dial: 0.5})
         at = match(noisy, strategy("honest"), seed)
-        for name in measures:
+        for name in metrics:
             found[name] += measured(at, name) or 0
-    assert {name for name, count in found.items() if count} == {measure}
+    assert {name for name, count in found.items() if count} == {metric}
 
 
 def test_impossible_messages_name_one_too_many() -> None:
@@ -265,13 +265,13 @@ def test_who_inverts_agrees_with_its_like_and_with_nobody_else() -> None:
         assert measured(apart, "agreement") == (mirrored is None)
 
 
-def questions(seed: str) -> Iterator[tuple[Asked, MessageOrProposal | Proposal]]:
+def questions(seed: str) -> Iterator[tuple[DecisionRequest, MessageOrProposal | Proposal]]:
     """The questions of a match between honest players, with their answers."""
     game = DealOrNoDeal()
-    table = Table(game, game.deal(Chance(seed)), seed)
+    table = Table(game, game.draw_instance(Chance(seed)), seed)
     while table.pending:
         (seat,) = table.pending
-        asked = table.asked(seat)
+        asked = table.request(seat)
         action = strategy("honest")(asked)
         assert isinstance(action, MessageOrProposal | Proposal)
         yield asked, action
@@ -327,13 +327,13 @@ def test_noisy_replies_are_ill_formed_as_often_as_wanted(codec: str) -> None:
 
 
 @pytest.mark.parametrize("bad", range(6))
-@pytest.mark.parametrize("style", versions(BOX))
+@pytest.mark.parametrize("style", versions(SPEC))
 def test_the_fifth_bad_output_in_a_turn_is_the_last(style: str, bad: int) -> None:
     game = DealOrNoDeal()
     table = Table(game, OPENING, "seed")
-    words = style_in(BOX, style)
+    words = style_in(SPEC, style)
     model = LanguageModel(game, words, "vllm/tiny", ModelSettings(), tries=game.tries)
-    asked = table.asked("player_1")
+    asked = table.request("player_1")
     good = words.codec.write(MessageOrProposal(message="Hello."))
     thinking = model.answer(asked)
     next(thinking)
@@ -349,7 +349,7 @@ def test_the_fifth_bad_output_in_a_turn_is_the_last(style: str, bad: int) -> Non
     assert (answer.action is None) == (bad >= 5)
 
 
-# Measures.
+# Metrics.
 
 
 def test_measures_of_a_match_worked_out_by_hand() -> None:
@@ -358,7 +358,7 @@ def test_measures_of_a_match_worked_out_by_hand() -> None:
     table.answer("player_2", MessageOrProposal(message="Deal. A ball is worth 4 to me."))
     table.answer("player_1", MessageOrProposal.propose((0, 1, 0)))
     table.answer("player_2", Proposal(books=1, hats=0, balls=3))
-    found = {name: measured(table, name) for name in BOX.measures}
+    found = {name: measured(table, name) for name in SPEC.metrics}
     assert found == pytest.approx(
         {
             "score": 5.5,
@@ -391,7 +391,7 @@ def test_an_inverted_proposal_claims_what_was_offered_to_the_partner() -> None:
 def test_measures_of_an_aborted_match() -> None:
     table = Table(DealOrNoDeal(objective=-1.0), OPENING, "seed")
     table.forfeit("player_1")
-    found = {name: measured(table, name) for name in BOX.measures}
+    found = {name: measured(table, name) for name in SPEC.metrics}
     assert found["aborted"] == 1
     assert found["inconsistency"] is found["bigram_entropy"] is None
     assert set(found.values()) == {0, 1, None}
@@ -403,10 +403,10 @@ def test_the_published_optimality_looks_at_player_2_alone(objective: str, publis
     table.answer("player_1", MessageOrProposal(message="Hello."))
     table.answer("player_2", MessageOrProposal.propose((1, 0, 0)))
     table.answer("player_1", Proposal(books=0, hats=1, balls=3))
-    measure = BOX.measures["pareto_optimality"]
-    result = Result.of(table.game, table.deal, ended(table))
-    assert measure.of(result) == 1
-    assert measure.variant(as_published=True)(result) == published
+    metric = SPEC.metrics["pareto_optimality"]
+    result = Result.of(table.game, table.instance, ended(table))
+    assert metric.of(result) == 1
+    assert metric.variant(as_published=True)(result) == published
 
 
 @given(st.sampled_from(SEEDS), st.sampled_from(OFFERING), st.sampled_from(OFFERING))
@@ -414,11 +414,13 @@ def test_the_score_is_the_mean_payoff_and_no_more_than_the_best(
     seed: str, one: str, other: str
 ) -> None:
     at = match(strategy(one), strategy(other), seed, objective="coop")
-    assert isinstance(at.deal, Opening)
+    assert isinstance(at.instance, Opening)
     score = measured(at, "score")
     assert score == sum(at.game.payoffs(ended(at)).values()) / 2
-    assert 0 <= score <= best_joint_score(at.deal.context)
-    assert (measured(at, "pareto_optimality") == 1) == (score == best_joint_score(at.deal.context))
+    assert 0 <= score <= best_joint_score(at.instance.context)
+    assert (measured(at, "pareto_optimality") == 1) == (
+        score == best_joint_score(at.instance.context)
+    )
 
 
 def fill_in(screen: Terminal, **fields: str) -> None:
@@ -430,11 +432,11 @@ def fill_in(screen: Terminal, **fields: str) -> None:
 
 def test_a_person_talks_and_proposes_at_the_terminal(tmp_path: Path) -> None:
     context = "contexts=[{counts: [1, 1, 3], values: [[0, 1, 3], [1, 0, 3]]}]"
-    arguments = ["play", "deal_or_no_deal", "--against", "fair", "--set", context, "--seed", "1"]
+    arguments = ["play", "deal_or_no_deal", "--opponent", "fair", "--set", context, "--seed", "1"]
     with Terminal(*arguments, folder=tmp_path) as screen:
         screen.read_until("I take 0 books, 0 hats and 2 balls, and you take")
         fill_in(screen, message="", books="2", hats="1", balls="1")
-        screen.read_until("That does not count")
+        screen.read_until("Invalid response")
         fill_in(screen, message="Deal.")
         screen.read_until("Player 2 has proposed.")
         fill_in(screen, books="1", hats="1", balls="1")
@@ -443,16 +445,16 @@ def test_a_person_talks_and_proposes_at_the_terminal(tmp_path: Path) -> None:
     assert "Your payoff is 4." in end
     with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
         (record,) = store.records(bodies=True)
-    mine = [answer for answer in record.answers if answer.seat == "player_1"]
+    mine = [answer for answer in record.answers if answer.actor == "player_1"]
     assert [answer.kind for answer in mine] == [Kind.REPAIRED, Kind.OK]
 
 
-@pytest.mark.parametrize("style", versions(BOX))
+@pytest.mark.parametrize("style", versions(SPEC))
 def test_a_form_is_read_in_every_style(style: str) -> None:
     game = DealOrNoDeal()
-    table = Table(game, game.deal(Chance("1")), "1")
+    table = Table(game, game.draw_instance(Chance("1")), "1")
     (seat,) = table.pending
-    thinking = Person(game, style_in(BOX, style)).answer(table.asked(seat))
+    thinking = Person(game, style_in(SPEC, style)).answer(table.request(seat))
     next(thinking)
     with pytest.raises(StopIteration) as end:
         thinking.send(Reply(text='{"message": "Hi.", "books": null, "hats": null, "balls": null}'))

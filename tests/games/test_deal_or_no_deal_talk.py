@@ -252,14 +252,14 @@ def test_only_plain_statements_of_the_present_match_are_counts(
 
 
 def test_a_count_that_is_not_stated_has_no_verdict() -> None:
-    box = ct.game_box("deal_or_no_deal")
-    rules = box.rules.model_validate({"turns": 3})
+    game_spec = ct.get_game("deal_or_no_deal")
+    rules = game_spec.rules.model_validate({"turns": 3})
     said = {"player_1": "If I had 9 hats I would give you one.", "player_2": "There are 9 hats."}
     players = {
         place: lambda _, text=text: MessageOrProposal(message=text) for place, text in said.items()
     }
-    result = ct.play(rules, rules.deal(ct.Chance("1")), "1", players).result()
-    verdicts = box.checks["hallucination"](result)
+    result = ct.play(rules, rules.draw_instance(ct.Chance("1")), "1", players).result()
+    verdicts = game_spec.checks["hallucination"](result)
     assert {seat: verdict for (_, seat), verdict in verdicts.items()} == {
         "player_2": "impossible count"
     }

@@ -1,4 +1,4 @@
-"""The rules, theory, measures, strategies and words of the diner's dilemma."""
+"""The rules, theory, metrics, strategies and words of the diner's dilemma."""
 
 from itertools import product
 from typing import Any
@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cheaptalk.games.diners_dilemma import BOX
+from cheaptalk.games.diners_dilemma import SPEC
 from cheaptalk.games.diners_dilemma.events import Order, RoundResult, Turn
 from cheaptalk.games.diners_dilemma.rules import DinersDilemma
 from cheaptalk.games.diners_dilemma.theory import Dish, dominant_dish, efficient_dish
-from cheaptalk.rules import Deal
+from cheaptalk.rules import Instance
 from cheaptalk.styles import style_in
 from tests.games.tables import events, played, result_of, scored, table_of, versions
 
@@ -94,7 +94,7 @@ def test_payoffs_stay_within_their_bounds(
     found = [
         gain
         for letters in product("hl", repeat=players)
-        for gain in game.gains(1, orders("".join(letters)), Deal())
+        for gain in game.gains(1, orders("".join(letters)), Instance())
     ]
     assert (min(found), max(found)) == pytest.approx((low, high))
 
@@ -120,8 +120,8 @@ def test_the_dominant_dish_pays_more_whatever_the_others_order(
     )  # fmt: skip
     costly = min(others, players - 1)
     rest = orders("h" * costly + "l" * (players - 1 - costly))
-    with_costly = game.gains(1, ("costly", *rest), Deal())[0]
-    with_cheap = game.gains(1, ("cheap", *rest), Deal())[0]
+    with_costly = game.gains(1, ("costly", *rest), Instance())[0]
+    with_cheap = game.gains(1, ("cheap", *rest), Instance())[0]
     best = dominant_dish(players, better, more)
     if best is None:
         assert with_costly == pytest.approx(with_cheap)
@@ -138,8 +138,8 @@ def test_the_efficient_dish_is_best_if_all_order_it(
         cheap_price, cheap_utility, cheap_price + more, cheap_utility + better,
         players=players, rounds=1,
     )  # fmt: skip
-    all_costly = sum(game.gains(1, orders("h" * players), Deal()))
-    all_cheap = sum(game.gains(1, orders("l" * players), Deal()))
+    all_costly = sum(game.gains(1, orders("h" * players), Instance()))
+    all_cheap = sum(game.gains(1, orders("l" * players), Instance()))
     best = efficient_dish(better, more)
     if best is None:
         assert all_costly == pytest.approx(all_cheap)
@@ -147,19 +147,19 @@ def test_the_efficient_dish_is_best_if_all_order_it(
         assert (all_costly > all_cheap) == (best == "costly")
 
 
-# Measures
+# Metrics
 
 
 @pytest.mark.parametrize(("letters", "score"), [("h" * 10, 100), ("l" * 10, 0), ("hhhllllllh", 40)])
 def test_the_score_is_the_share_of_costly_dishes(letters: str, score: float) -> None:
-    assert scored(BOX, orders(letters)) == pytest.approx(score)
-    assert scored(BOX, orders(letters), orders("l" * 10)) == pytest.approx(score / 2)
+    assert scored(SPEC, orders(letters)) == pytest.approx(score)
+    assert scored(SPEC, orders(letters), orders("l" * 10)) == pytest.approx(score / 2)
 
 
 def test_the_other_measures() -> None:
     game = at_dinner(players=4, rounds=2)
     result = result_of(game, orders("hlll"), orders("hhhl"))
-    found = {name: measure.of(result) for name, measure in BOX.measures.items()}
+    found = {name: metric.of(result) for name, metric in SPEC.metrics.items()}
     assert found == {
         "score": 50, "cheap": 0.5, "last_round": 0.25, "gain": 2.5, "efficiency": 0.5,
     }  # fmt: skip
@@ -167,9 +167,9 @@ def test_the_other_measures() -> None:
 
 def test_where_the_costly_dish_is_worth_its_price_it_is_efficient() -> None:
     result = result_of(at_dinner(1, 1, 2, 9, players=2, rounds=1), orders("hl"))
-    assert BOX.measures["efficiency"].of(result) == 0.5
+    assert SPEC.metrics["efficiency"].of(result) == 0.5
     result = result_of(at_dinner(1, 1, 2, 2, players=2, rounds=1), orders("hl"))
-    assert BOX.measures["efficiency"].of(result) == 1
+    assert SPEC.metrics["efficiency"].of(result) == 1
 
 
 # Strategies
@@ -177,8 +177,8 @@ def test_where_the_costly_dish_is_worth_its_price_it_is_efficient() -> None:
 
 def test_all_costly_is_the_equilibrium_and_all_cheap_pays_more() -> None:
     game = at_dinner(players=5, rounds=3)
-    selfish = played(game, BOX.strategies["equilibrium"])
-    kind = played(game, BOX.strategies["cooperator"])
+    selfish = played(game, SPEC.strategies["equilibrium"])
+    kind = played(game, SPEC.strategies["cooperator"])
     assert selfish.choices == (orders("h" * 5),) * 3
     assert kind.choices == (orders("l" * 5),) * 3
     assert sum(game.payoffs(kind).values()) > sum(game.payoffs(selfish).values())
@@ -187,29 +187,29 @@ def test_all_costly_is_the_equilibrium_and_all_cheap_pays_more() -> None:
 def test_where_there_is_no_dilemma_strategies_agree() -> None:
     for menu, dish in (((1, 1, 2, 9), "h"), ((1, 1, 99, 2), "l")):
         for name in ("equilibrium", "cooperator"):
-            found = played(at_dinner(*menu, players=3, rounds=1), BOX.strategies[name])
+            found = played(at_dinner(*menu, players=3, rounds=1), SPEC.strategies[name])
             assert found.choices == (orders(dish * 3),)
 
 
 def test_fixed_orders_in_turn() -> None:
-    fixed = BOX.strategies["fixed"].with_settings(choices=("cheap", "costly"))
+    fixed = SPEC.strategies["fixed"].with_settings(choices=("cheap", "costly"))
     found = played(at_dinner(players=2, rounds=3), fixed)
     assert found.choices == (orders("ll"), orders("hh"), orders("ll"))
 
 
 def test_grim_and_conditional_cooperators_answer_a_costly_order() -> None:
     game = at_dinner(players=4, rounds=3)
-    rogue = BOX.strategies["fixed"].with_settings(choices=("costly", "cheap", "cheap"))
-    grim, patient = BOX.strategies["grim"], BOX.strategies["conditional_cooperator"]
+    rogue = SPEC.strategies["fixed"].with_settings(choices=("costly", "cheap", "cheap"))
+    grim, patient = SPEC.strategies["grim"], SPEC.strategies["conditional_cooperator"]
     strict = patient.with_settings(threshold=1)
     found = played(game, rogue, grim, patient, strict)
     assert found.choices == (orders("hlll"), orders("lhlh"), orders("lhhh"))
 
 
 def test_random_orders_as_often_as_told() -> None:
-    always = BOX.strategies["random"].with_settings(costly=1)
+    always = SPEC.strategies["random"].with_settings(costly=1)
     assert played(at_dinner(players=2, rounds=9), always).choices == (orders("hh"),) * 9
-    outcome = played(at_dinner(players=100, rounds=20), BOX.strategies["random"])
+    outcome = played(at_dinner(players=100, rounds=20), SPEC.strategies["random"])
     share = sum(row.count("costly") for row in outcome.choices) / 2_000
     assert share == pytest.approx(0.5, abs=0.05)
 
@@ -217,12 +217,12 @@ def test_random_orders_as_often_as_told() -> None:
 # Words
 
 
-@pytest.mark.parametrize("version", versions(BOX))
+@pytest.mark.parametrize("version", versions(SPEC))
 @pytest.mark.parametrize("rounds", [1, 7])
 def test_every_version_tells_the_same_facts(version: str, rounds: int) -> None:
     game = at_dinner(2.25, 31, 64, 32, players=6, rounds=rounds)
     table = table_of(game, orders("hlllll"))
-    style = style_in(BOX, version)
+    style = style_in(SPEC, version)
     texts = style.story(table.heard["player_1"], game, "player_1")
     for fact in ("Player 1", "2.25", "31", "64", "32", "5" if version == "v4" else "6"):
         assert fact in texts[0]
@@ -236,11 +236,11 @@ def test_every_version_tells_the_same_facts(version: str, rounds: int) -> None:
     assert '{"chosen_dish": "costly" or "cheap"}' in order
 
 
-@pytest.mark.parametrize("version", versions(BOX))
+@pytest.mark.parametrize("version", versions(SPEC))
 def test_it_is_called_not_worth_its_price_only_where_it_is_not(version: str) -> None:
     def briefing(*menu: float) -> str:
         game = at_dinner(*menu, players=3)
-        return style_in(BOX, version).tell(events(table_of(game), "player_1")[0], game, "player_1")
+        return style_in(SPEC, version).tell(events(table_of(game), "player_1")[0], game, "player_1")
 
     dilemma, harmless = briefing(10, 15, 20, 20), briefing(10, 15, 20, 26)
     assert len(dilemma) > len(harmless) + 60

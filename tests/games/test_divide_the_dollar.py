@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cheaptalk.games.divide_the_dollar import BOX
+from cheaptalk.games.divide_the_dollar import SPEC
 from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar
 from cheaptalk.games.divide_the_dollar.strategies import best_bid, equilibrium_bid
 from cheaptalk.games.rounds import UNLIMITED, RoundsPlayed
@@ -25,7 +25,7 @@ def game(**parameters: Any) -> DivideTheDollar:
 
 def match(*names: str, **parameters: Any) -> RoundsPlayed[Any]:
     made = DivideTheDollar.model_validate({"rounds": 4, **parameters})
-    return played(made, *(BOX.strategies[name] for name in names))
+    return played(made, *(SPEC.strategies[name] for name in names))
 
 
 # Rules.
@@ -77,7 +77,7 @@ def test_bounds_are_reached() -> None:
         ({"golds": 0}, "greater than or equal to 1"),
         ({"golds": -100}, "greater than or equal to 1"),
         ({"golds": 99.5}, "valid integer"),
-        ({"golds": True}, "true is no number"),
+        ({"golds": True}, "true is not a number"),
         ({"golds": "100"}, "valid integer"),
         ({"gold": 100}, 'did you mean "golds"'),
     ],
@@ -107,10 +107,10 @@ def test_the_words_of_a_report() -> None:
     )
 
 
-@pytest.mark.parametrize("style", versions(BOX))
+@pytest.mark.parametrize("style", versions(SPEC))
 def test_every_version_tells_the_same_facts(style: str) -> None:
     made = game(players=3, rounds=13, golds=444)
-    words = style_in(BOX, style)
+    words = style_in(SPEC, style)
     for row, received in (((111, 222, 77), "222"), ((111, 222, 177), "0")):
         table = table_of(made, row)
         texts = words.story(table.heard["player_2"], made, "player_2")
@@ -142,22 +142,22 @@ def test_nobody_is_told_a_single_bid_of_another() -> None:
     ],
 )
 def test_fixed_bids_score(row: list[int], score: float) -> None:
-    assert scored(BOX, *[row] * 20) == pytest.approx(score)
+    assert scored(SPEC, *[row] * 20) == pytest.approx(score)
 
 
 def test_misses_in_both_directions_count() -> None:
-    assert scored(BOX, [8] * 10, [12] * 10) == pytest.approx(80)
-    assert scored(BOX, [20] * 10, [30] * 10, golds=400) == pytest.approx(62.5)
+    assert scored(SPEC, [8] * 10, [12] * 10) == pytest.approx(80)
+    assert scored(SPEC, [20] * 10, [30] * 10, golds=400) == pytest.approx(62.5)
 
 
 @given(st.lists(st.lists(st.integers(0, 100), min_size=3, max_size=3), min_size=1, max_size=4))
 def test_scores_lie_in_their_range(rows: list[list[int]]) -> None:
-    assert 0 <= scored(BOX, *rows) <= 100
+    assert 0 <= scored(SPEC, *rows) <= 100
 
 
 def test_agreement_demand_and_efficiency() -> None:
     result = result_of(game(rounds=2), (50, 30, 10), (50, 50, 50))
-    measured = {name: measure.of(result) for name, measure in BOX.measures.items()}
+    measured = {name: metric.of(result) for name, metric in SPEC.metrics.items()}
     assert measured == {
         "score": pytest.approx(70),
         "agreement": 0.5,
@@ -189,7 +189,7 @@ def test_regrets_are_those_of_trying_everything(golds: int, row: list[int]) -> N
 
     def receives(player: int, bid: int) -> float:
         tried = [*row[:player], bid, *row[player + 1 :]]
-        return made.gains(1, tried, made.deal_type())[player]
+        return made.gains(1, tried, made.instance_type())[player]
 
     found = [
         max(receives(player, bid) for bid in range(golds + 1)) - receives(player, own)
@@ -212,27 +212,27 @@ def test_equilibrium_players_divide_everything() -> None:
 @pytest.mark.parametrize("golds", [50, 100, 200, 400, 800])
 def test_table_8_equilibrium_players_score_100(golds: int) -> None:
     rows = match("equilibrium", golds=golds).choices
-    assert scored(BOX, *rows, golds=golds) == pytest.approx(100)
+    assert scored(SPEC, *rows, golds=golds) == pytest.approx(100)
 
 
 def test_best_responders_give_way_to_one_who_takes_nearly_all() -> None:
-    greedy = BOX.strategies["fixed"].with_settings(choices=(91,))
-    others = [BOX.strategies["best_response"]]
+    greedy = SPEC.strategies["fixed"].with_settings(choices=(91,))
+    others = [SPEC.strategies["best_response"]]
     made = game(players=2, rounds=3)
     assert played(made, greedy, *others).choices == ((91, 50), (91, 9), (91, 9))
 
 
 def test_best_responders_among_themselves_never_fit_again_after_one_was_greedy() -> None:
-    once = BOX.strategies["fixed"].with_settings(choices=(100, 0, 0, 0))
+    once = SPEC.strategies["fixed"].with_settings(choices=(100, 0, 0, 0))
     made = game(players=3, rounds=4)
-    rows = played(made, once, BOX.strategies["best_response"], BOX.strategies["best_response"])
+    rows = played(made, once, SPEC.strategies["best_response"], SPEC.strategies["best_response"])
     assert [sum(row) for row in rows.choices] == [166, 0, 200, 0]
 
 
 def test_proportional_bidders_fit_at_once() -> None:
-    once = BOX.strategies["fixed"].with_settings(choices=(100, 60))
+    once = SPEC.strategies["fixed"].with_settings(choices=(100, 60))
     made = game(players=3, rounds=2)
-    rows = played(made, once, BOX.strategies["proportional"], BOX.strategies["proportional"])
+    rows = played(made, once, SPEC.strategies["proportional"], SPEC.strategies["proportional"])
     assert rows.choices == ((100, 33, 33), (60, 19, 19))
     assert rows.gains[1] == (60.0, 19.0, 19.0)
 

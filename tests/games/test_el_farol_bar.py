@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cheaptalk.games.el_farol_bar import BOX
+from cheaptalk.games.el_farol_bar import SPEC
 from cheaptalk.games.el_farol_bar.events import Decision, RoundResult
 from cheaptalk.games.el_farol_bar.rules import ElFarolBar
 from cheaptalk.games.el_farol_bar.theory import probability_of_at_most, room, symmetric_equilibrium
 from cheaptalk.games.rounds import RoundsPlayed
-from cheaptalk.rules import Deal
+from cheaptalk.rules import Instance
 from cheaptalk.styles import style_in
 from tests.games.tables import events, played, reads, result_of, scored, table_of, versions
 
-DEAL = Deal()
+INSTANCE = Instance()
 
 
 def game(**parameters: Any) -> ElFarolBar:
@@ -31,7 +31,7 @@ def going(count: int, players: int = 10) -> list[Decision]:
 
 def match(*names: str, **parameters: Any) -> RoundsPlayed[Any]:
     made = ElFarolBar.model_validate({"rounds": 6, **parameters})
-    return played(made, *(BOX.strategies[name] for name in names))
+    return played(made, *(SPEC.strategies[name] for name in names))
 
 
 # Rules.
@@ -50,9 +50,9 @@ def test_exactly_the_capacity_is_no_crowd(players: int, twentieths: int) -> None
     fitting = players * twentieths // 20
     assert room(players, capacity) == fitting
     bar = game(players=players, capacity=capacity)
-    assert set(bar.gains(1, going(fitting, players), DEAL)) <= {10.0, 5.0}
+    assert set(bar.gains(1, going(fitting, players), INSTANCE)) <= {10.0, 5.0}
     if fitting < players:
-        assert set(bar.gains(1, going(fitting + 1, players), DEAL)) <= {0.0, 5.0}
+        assert set(bar.gains(1, going(fitting + 1, players), INSTANCE)) <= {0.0, 5.0}
 
 
 def test_payoffs_are_utilities_added_up() -> None:
@@ -118,10 +118,10 @@ def test_the_words_of_a_report() -> None:
     ) in reads(table, "player_1")
 
 
-@pytest.mark.parametrize("style", versions(BOX))
+@pytest.mark.parametrize("style", versions(SPEC))
 def test_every_version_tells_the_same_facts(style: str) -> None:
     bar = game(players=7, rounds=13, capacity=1 / 3, fun=91, crowded=-4, home=26)
-    words = style_in(BOX, style)
+    words = style_in(SPEC, style)
     table = table_of(bar, going(3, 7))
     briefing, turn, result = words.story(table.heard["player_1"], bar, "player_1")
     for fact in ("13", "33.3333%", "91", "-4", "26", "Player 1"):
@@ -135,24 +135,24 @@ def test_every_version_tells_the_same_facts(style: str) -> None:
     assert not any(number in at_home for number in "34")
 
 
-@pytest.mark.parametrize("style", versions(BOX))
+@pytest.mark.parametrize("style", versions(SPEC))
 @pytest.mark.parametrize(("capacity", "pay", "never"), [(0, "-4", "91"), (1, "91", "-4")])
 def test_a_bar_for_nobody_or_everybody_is_told_as_such(
     style: str, capacity: float, pay: str, never: str
 ) -> None:
     bar = game(capacity=capacity, fun=91, crowded=-4, home=26)
-    briefing = style_in(BOX, style).tell(bar.briefings(DEAL)[0], bar, "player_1")
+    briefing = style_in(SPEC, style).tell(bar.briefings(INSTANCE)[0], bar, "player_1")
     assert pay in briefing
     assert never not in briefing
 
 
-@pytest.mark.parametrize("style", versions(BOX))
+@pytest.mark.parametrize("style", versions(SPEC))
 def test_an_empty_bar_is_better_where_it_has_room(style: str) -> None:
     told = set()
     for capacity in (0, 0.5):
         bar = game(players=2, capacity=capacity, feedback="explicit")
         table = table_of(bar, ("stay", "stay"))
-        told.add(style_in(BOX, style).tell(events(table, "player_1")[-2], bar, "player_1"))
+        told.add(style_in(SPEC, style).tell(events(table, "player_1")[-2], bar, "player_1"))
     assert len({text.replace("1", "0") for text in told}) == 2
 
 
@@ -162,23 +162,23 @@ def test_a_rounded_capacity_is_told_in_heads() -> None:
     assert "at most 66.6667% of the players, that is at most 1 of the 3, go" in reads(
         table, "player_1"
     )
-    assert bar.gains(1, ("go", "go", "stay"), DEAL) == [0, 0, 5]
+    assert bar.gains(1, ("go", "go", "stay"), INSTANCE) == [0, 0, 5]
 
 
-@pytest.mark.parametrize("style", versions(BOX))
+@pytest.mark.parametrize("style", versions(SPEC))
 def test_no_question_says_how_to_play(style: str) -> None:
     bar = game()
-    text = style_in(BOX, style).tell(bar.questions(1, DEAL)[0], bar, "player_1")
+    text = style_in(SPEC, style).tell(bar.questions(1, INSTANCE)[0], bar, "player_1")
     assert "?" in text
     assert "think" not in text
     assert "expect" not in text
 
 
-@pytest.mark.parametrize("style", versions(BOX))
+@pytest.mark.parametrize("style", versions(SPEC))
 def test_every_version_says_what_one_will_learn(style: str) -> None:
-    words = style_in(BOX, style)
+    words = style_in(SPEC, style)
     told = {
-        words.tell(bar.briefings(DEAL)[0], bar, "player_1")
+        words.tell(bar.briefings(INSTANCE)[0], bar, "player_1")
         for bar in (game(feedback="implicit"), game(feedback="explicit"))
     }
     assert len(told) == 2
@@ -189,7 +189,7 @@ def test_every_version_says_what_one_will_learn(style: str) -> None:
 
 @pytest.mark.parametrize(("went", "score"), [(10, 100 / 3), (6, 100), (0, 0), (3, 50), (9, 50)])
 def test_fixed_attendance_scores(went: int, score: float) -> None:
-    assert scored(BOX, *[going(went)] * 20) == pytest.approx(score)
+    assert scored(SPEC, *[going(went)] * 20) == pytest.approx(score)
 
 
 def expected_score(probability: float) -> float:
@@ -207,9 +207,9 @@ def expected_score(probability: float) -> float:
 @pytest.mark.parametrize(("probability", "score"), [(0.6, 79.9), (0.5, 75.4)])
 def test_independent_players_score_as_the_binomial_says(probability: float, score: float) -> None:
     assert round(expected_score(probability), 1) == score
-    chance = BOX.strategies["random"].with_settings(probability=probability)
+    chance = SPEC.strategies["random"].with_settings(probability=probability)
     outcome = played(ElFarolBar(rounds=4_000), chance)
-    assert scored(BOX, *outcome.choices) == pytest.approx(score, abs=1.0)
+    assert scored(SPEC, *outcome.choices) == pytest.approx(score, abs=1.0)
 
 
 @pytest.mark.parametrize(
@@ -217,18 +217,18 @@ def test_independent_players_score_as_the_binomial_says(probability: float, scor
     [(0, 0, 100), (0, 10, 0), (1, 10, 100), (1, 0, 0), (0.2, 10, 0), (0.2, 4, 75), (0.8, 0, 0)],
 )
 def test_appendix_e_scores_by_capacity(capacity: float, went: int, score: float) -> None:
-    assert scored(BOX, going(went), capacity=capacity) == pytest.approx(score)
+    assert scored(SPEC, going(went), capacity=capacity) == pytest.approx(score)
 
 
 @pytest.mark.parametrize("capacity", [0, 0.2, 0.4, 0.6, 0.8, 1])
 def test_table_8_a_bar_that_is_just_full_scores_100(capacity: float) -> None:
     full = going(room(10, capacity))
-    assert scored(BOX, full, full, capacity=capacity) == pytest.approx(100)
+    assert scored(SPEC, full, full, capacity=capacity) == pytest.approx(100)
 
 
 def test_attendance_crowding_and_welfare() -> None:
     result = result_of(game(rounds=2), going(5, 5), going(1, 5))
-    measured = {name: measure.of(result) for name, measure in BOX.measures.items()}
+    measured = {name: metric.of(result) for name, metric in SPEC.metrics.items()}
     assert measured == {
         "score": pytest.approx((0.6 - 0.4) / 0.6 * 100),
         "attendance": pytest.approx(0.6),
@@ -268,9 +268,9 @@ def test_pure_equilibria_have_exactly_as_many_go_as_there_is_room_for(
     bar = game(players=players, capacity=tenths / 10)
 
     def stable(went: int) -> bool:
-        now = bar.gains(1, going(went, players), DEAL)
-        leave = went == 0 or bar.gains(1, going(went - 1, players), DEAL)[-1] <= now[0]
-        join = went == players or bar.gains(1, going(went + 1, players), DEAL)[0] <= now[-1]
+        now = bar.gains(1, going(went, players), INSTANCE)
+        leave = went == 0 or bar.gains(1, going(went - 1, players), INSTANCE)[-1] <= now[0]
+        join = went == players or bar.gains(1, going(went + 1, players), INSTANCE)[0] <= now[-1]
         return leave and join
 
     assert [went for went in range(players + 1) if stable(went)] == [room(players, tenths / 10)]
@@ -293,17 +293,17 @@ def test_best_responders_all_go_and_never_come_back_where_nobody_sees() -> None:
 
 
 def test_predictors_remember_the_rounds_they_saw() -> None:
-    crowd = BOX.strategies["fixed"].with_settings(choices=("go", "stay", "stay"))
+    crowd = SPEC.strategies["fixed"].with_settings(choices=("go", "stay", "stay"))
     made = game(players=3, rounds=6, feedback="explicit")
     for memory, expected in ((1, "go stay go go stay go"), (3, "go stay stay go go go")):
-        predictor = BOX.strategies["predictor"].with_settings(memory=memory)
+        predictor = SPEC.strategies["predictor"].with_settings(memory=memory)
         rows = played(made, crowd, crowd, predictor).choices
         assert " ".join(row[2] for row in rows) == expected
 
 
 def test_reinforcement_learns_to_stay_where_the_bar_is_always_full() -> None:
-    always = BOX.strategies["fixed"]
-    learner = BOX.strategies["reinforcement"]
+    always = SPEC.strategies["fixed"]
+    learner = SPEC.strategies["reinforcement"]
     full = played(game(players=3, rounds=400), always, always, learner)
     late = [row[2] for row in full.choices[200:]]
     assert late.count("stay") > 190

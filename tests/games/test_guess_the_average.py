@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cheaptalk.games.guess_the_average import BOX
+from cheaptalk.games.guess_the_average import SPEC
 from cheaptalk.games.guess_the_average.events import Briefing, RoundResult
 from cheaptalk.games.guess_the_average.rules import GuessTheAverage
 from cheaptalk.games.guess_the_average.theory import (
@@ -99,7 +99,7 @@ def test_the_payoff_is_the_share_of_rounds_won() -> None:
 
 @pytest.mark.parametrize("number", [-1, 101])
 def test_a_number_out_of_range_is_refused(number: int) -> None:
-    table = Table(game(), game().deal_type(), "seed")
+    table = Table(game(), game().instance_type(), "seed")
     ask = table.pending["player_1"]
     reason = ask.refuse(ask.action.model_validate({"chosen_number": number}))
     assert reason == f'"chosen_number" must be from 0 to 100, not {number}'
@@ -149,7 +149,7 @@ def test_ratios_are_exact(written: object, read: Fraction) -> None:
         ({"minimum": 100}, "maximum must be greater than the minimum"),
         ({"minimum": 50, "maximum": 20}, "maximum must be greater than the minimum"),
         ({"maximum": 99.5}, "valid integer"),
-        ({"told": "equilibrium", "ratio": 1}, "no one equilibrium"),
+        ({"told": "equilibrium", "ratio": 1}, "needs a ratio other than 1"),
         ({"told": "everything"}, "'nothing', 'equilibrium', 'smart' or 'random'"),
     ],
 )
@@ -171,7 +171,7 @@ def test_a_report_has_two_decimals_and_one_s_own_number() -> None:
     assert "Your number: 50\nYou lost.\n" in reads(table, "player_1")
 
 
-@pytest.mark.parametrize("style", versions(BOX))
+@pytest.mark.parametrize("style", versions(SPEC))
 @pytest.mark.parametrize(
     ("parameters", "saying"),
     [
@@ -187,16 +187,16 @@ def test_appendix_g_settings_are_told(
     style: str, parameters: dict[str, Any], saying: str | None
 ) -> None:
     made = game(**parameters)
-    (briefing, *_) = made.briefings(made.deal_type())
-    told = style_in(BOX, style).tell(briefing, made, "player_1")
+    (briefing, *_) = made.briefings(made.instance_type())
+    told = style_in(SPEC, style).tell(briefing, made, "player_1")
     assert ("other players are" in told or "Each of them" in told) == (saying is not None)
     assert saying is None or saying in told
 
 
-@pytest.mark.parametrize("style", versions(BOX))
+@pytest.mark.parametrize("style", versions(SPEC))
 def test_every_version_tells_the_same_facts(style: str) -> None:
     made = game(players=7, rounds=13, minimum=4, maximum=91, ratio="5/6")
-    words = style_in(BOX, style)
+    words = style_in(SPEC, style)
     table = table_of(made, (5, 10, 20, 30, 40, 50, 88))
     texts = words.story(table.heard["player_7"], made, "player_7")
     briefing, turn, result = texts
@@ -206,13 +206,13 @@ def test_every_version_tells_the_same_facts(style: str) -> None:
     assert all(fact in turn for fact in ("4", "91", "5/6"))
     # The average is 243 / 7 = 34.71, the target 28.93, the nearest number 30.
     assert all(fact in result for fact in ("34.71", "28.93", "30", "88", "5/6"))
-    assert len({style_in(BOX, other).tell(table.heard["player_7"][0].event, made, "player_7")
-                for other in versions(BOX)}) == 5  # fmt: skip
+    assert len({style_in(SPEC, other).tell(table.heard["player_7"][0].event, made, "player_7")
+                for other in versions(SPEC)}) == 5  # fmt: skip
 
 
-@pytest.mark.parametrize("style", versions(BOX))
+@pytest.mark.parametrize("style", versions(SPEC))
 def test_a_shared_win_is_told_as_shared(style: str) -> None:
-    words = style_in(BOX, style)
+    words = style_in(SPEC, style)
     made = game(rounds=2)
     table = table_of(made, (20, 20, 60), (20, 40, 60))
     *_, first, _, second, over = words.story(table.heard["player_1"], made, "player_1")
@@ -224,7 +224,7 @@ def test_a_shared_win_is_told_as_shared(style: str) -> None:
     assert "0" in over
 
 
-@pytest.mark.parametrize("style", versions(BOX))
+@pytest.mark.parametrize("style", versions(SPEC))
 @pytest.mark.parametrize(
     ("ratio", "saying", "never"),
     [(1, "average itself|mean itself|Multiplier: 1", "1 times"),
@@ -236,23 +236,23 @@ def test_a_ratio_is_told_as_people_say_it(
 ) -> None:
     made = game(ratio=ratio)
     table = table_of(made, (1, 2, 3))
-    texts = style_in(BOX, style).story(table.heard["player_1"], made, "player_1")
+    texts = style_in(SPEC, style).story(table.heard["player_1"], made, "player_1")
     assert any(words in texts[0] for words in saying.split("|"))
     assert never not in "".join(texts)
 
 
-@pytest.mark.parametrize("style", versions(BOX))
+@pytest.mark.parametrize("style", versions(SPEC))
 @pytest.mark.parametrize("told", ["equilibrium", "smart", "random"])
 def test_of_one_other_player_one_is_told(style: str, told: str) -> None:
     made = game(players=2, told=told)
-    text = style_in(BOX, style).tell(made.briefings(made.deal_type())[0], made, "player_1")
+    text = style_in(SPEC, style).tell(made.briefings(made.instance_type())[0], made, "player_1")
     assert "The other player is" in text
     assert "Each of them" not in text
 
 
 def test_a_briefing_is_the_same_for_all() -> None:
     made = game(players=4)
-    assert set(made.briefings(made.deal_type())) == {
+    assert set(made.briefings(made.instance_type())) == {
         Briefing(4, 1, 0, 100, Fraction(2, 3), "nothing", None)
     }
 
@@ -262,19 +262,19 @@ def test_a_briefing_is_the_same_for_all() -> None:
 
 @pytest.mark.parametrize("number", [0, 1, 33, 50, 100])
 def test_all_choosing_one_number_score_the_rest_of_the_range(number: int) -> None:
-    assert scored(BOX, *[[number] * 10] * 20) == pytest.approx(100 - number)
+    assert scored(SPEC, *[[number] * 10] * 20) == pytest.approx(100 - number)
 
 
 @pytest.mark.parametrize(
     ("ratio", "score"), [("0", 70), ("5/6", 70), ("1", 60), ("7/6", 30), ("2", 30)]
 )
 def test_appendix_e_scores_by_ratio(ratio: str, score: float) -> None:
-    assert scored(BOX, (20, 40), (25, 35), ratio=ratio) == pytest.approx(score)
+    assert scored(SPEC, (20, 40), (25, 35), ratio=ratio) == pytest.approx(score)
 
 
 def test_the_published_code_adds_the_minimum() -> None:
     result = result_of(game(minimum=50, maximum=150, ratio="1/2"), (70, 70, 70))
-    (score, *_) = BOX.measures.values()
+    (score, *_) = SPEC.metrics.values()
     assert score.of(result) == pytest.approx(80)
     assert score.variant(as_published=True)(result) == pytest.approx(130)
     above = result_of(game(minimum=50, maximum=150, ratio="3/2"), (70, 70, 70))
@@ -284,13 +284,13 @@ def test_the_published_code_adds_the_minimum() -> None:
 @given(st.lists(st.lists(st.integers(10, 60), min_size=3, max_size=3), min_size=1, max_size=4),
        st.sampled_from(["1/2", "1", "3/2"]))  # fmt: skip
 def test_scores_lie_in_their_range(rows: list[list[int]], ratio: str) -> None:
-    assert -1e-9 <= scored(BOX, *rows, minimum=10, maximum=60, ratio=ratio) <= 100 + 1e-9
+    assert -1e-9 <= scored(SPEC, *rows, minimum=10, maximum=60, ratio=ratio) <= 100 + 1e-9
 
 
 def test_means_are_of_all_and_of_the_first_round() -> None:
     result = result_of(game(rounds=2), (10, 20, 60), (0, 0, 30))
-    assert BOX.measures["first_round"].of(result) == 30
-    assert BOX.measures["mean_number"].of(result) == 20
+    assert SPEC.metrics["first_round"].of(result) == 30
+    assert SPEC.metrics["mean_number"].of(result) == 20
 
 
 # People.
@@ -316,7 +316,7 @@ TABLE_8 = ["0", "1/6", "1/3", "1/2", "2/3", "5/6", "1", "7/6", "4/3", "3/2", "5/
 
 def match(*names: str, **parameters: Any) -> RoundsPlayed[Any]:
     game = GuessTheAverage.model_validate({"rounds": 3, **parameters})
-    return played(game, *(BOX.strategies[name] for name in names))
+    return played(game, *(SPEC.strategies[name] for name in names))
 
 
 def prize(mine: int, others: list[int], ratio: Fraction) -> float:
@@ -387,8 +387,8 @@ def test_a_target_that_runs_away_is_followed_to_the_edge() -> None:
 
 
 def test_level_two_beats_level_one() -> None:
-    level_one = BOX.strategies["level_k"].with_settings(level=1)
-    level_two = BOX.strategies["level_k"].with_settings(level=2)
+    level_one = SPEC.strategies["level_k"].with_settings(level=1)
+    level_two = SPEC.strategies["level_k"].with_settings(level=2)
     game = GuessTheAverage(players=3, rounds=1)
     outcome = played(game, level_one, level_one, level_two)
     assert outcome.choices == ((33, 33, 22),)
@@ -404,7 +404,7 @@ def test_equilibrium_players_stay_where_they_are() -> None:
 @pytest.mark.parametrize("ratio", TABLE_8)
 def test_table_8_equilibrium_players_score_100(ratio: str) -> None:
     rows = match("equilibrium", ratio=ratio).choices
-    assert scored(BOX, *rows, ratio=ratio) == pytest.approx(100)
+    assert scored(SPEC, *rows, ratio=ratio) == pytest.approx(100)
 
 
 def test_best_responders_fall_towards_the_equilibrium() -> None:
@@ -417,8 +417,8 @@ def test_best_responders_fall_towards_the_equilibrium() -> None:
 
 def test_a_best_responder_beats_those_who_repeat_themselves() -> None:
     game = GuessTheAverage(players=3, rounds=3)
-    stubborn = BOX.strategies["fixed"].with_settings(choices=(60,))
-    outcome = played(game, stubborn, stubborn, BOX.strategies["best_response"])
+    stubborn = SPEC.strategies["fixed"].with_settings(choices=(60,))
+    outcome = played(game, stubborn, stubborn, SPEC.strategies["best_response"])
     # The target is 2/3 * (120 + x) / 3, which x = 34 hits.
     assert [row[2] for row in outcome.choices] == [33, 34, 34]
     assert [row[2] for row in outcome.gains] == [1.0, 1.0, 1.0]
@@ -426,9 +426,9 @@ def test_a_best_responder_beats_those_who_repeat_themselves() -> None:
 
 def test_imitators_choose_what_won() -> None:
     game = GuessTheAverage(players=3, rounds=3)
-    low = BOX.strategies["fixed"].with_settings(choices=(1, 2, 3))
-    high = BOX.strategies["fixed"].with_settings(choices=(90,))
-    outcome = played(game, low, BOX.strategies["imitation"], high)
+    low = SPEC.strategies["fixed"].with_settings(choices=(1, 2, 3))
+    high = SPEC.strategies["fixed"].with_settings(choices=(90,))
+    outcome = played(game, low, SPEC.strategies["imitation"], high)
     winning = [winning_numbers(row, Fraction(2, 3))[0] for row in outcome.choices]
     assert [row[1] for row in outcome.choices[1:]] == winning[:2]
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cheaptalk.games.item_bargaining import BOX
+from cheaptalk.games.item_bargaining import SPEC
 from cheaptalk.games.item_bargaining.events import (
     THOUGHTS,
     Agreed,
@@ -23,7 +23,14 @@ from cheaptalk.games.item_bargaining.events import (
     Pool,
     Settlement,
 )
-from cheaptalk.games.item_bargaining.pools import LARGEST, MOST, Drawn, no_pool, poisson, worth
+from cheaptalk.games.item_bargaining.pools import (
+    MAX_COUNT,
+    MAX_DIVISIONS,
+    Drawn,
+    no_pool,
+    poisson,
+    worth,
+)
 from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining
 from cheaptalk.rules import Ask, Chance, IllegalAction, Table
 from cheaptalk.styles import Illegal, style
@@ -40,8 +47,8 @@ def offer(*units: int) -> dict[str, Any]:
     return {"action": "COUNTEROFFER", "offer": units}
 
 
-def after(*moves: dict[str, Any], deal: Pool = POOL, **parameters: Any) -> Table:
-    return table_after(ItemBargaining(**parameters), *moves, deal=deal)
+def after(*moves: dict[str, Any], instance: Pool = POOL, **parameters: Any) -> Table:
+    return table_after(ItemBargaining(**parameters), *moves, instance=instance)
 
 
 def end(table: Table) -> Settlement:
@@ -58,11 +65,15 @@ def payoffs(table: Table) -> dict[str, float]:
 
 def test_player_1_opens_and_the_two_take_turns_within_a_round() -> None:
     table = after()
-    assert table.asked("player_1").event == Opening(1, 3)
+    assert table.request("player_1").event == Opening(1, 3)
     table = after(offer(1, 0, 0))
-    assert table.asked("player_2").event == OfferMade(1, 3, "player_1", (1, 0, 0), (6, 4, 1), False)
+    assert table.request("player_2").event == OfferMade(
+        1, 3, "player_1", (1, 0, 0), (6, 4, 1), False
+    )
     table = after(offer(1, 0, 0), offer(0, 2, 1))
-    assert table.asked("player_1").event == OfferMade(2, 3, "player_2", (0, 2, 1), (7, 2, 0), False)
+    assert table.request("player_1").event == OfferMade(
+        2, 3, "player_2", (0, 2, 1), (7, 2, 0), False
+    )
 
 
 def test_an_accepted_offer_gives_its_bundle_to_who_accepts_and_the_rest_to_who_made_it() -> None:
@@ -95,12 +106,14 @@ def test_one_more_offer_as_the_last_answer_of_the_last_round_is_too_late() -> No
 
 def test_only_the_last_answer_is_said_to_be_the_last() -> None:
     table = after(*[offer(1, 0, 0)] * 3, rounds=2)
-    assert table.asked("player_2").event == OfferMade(2, 2, "player_1", (1, 0, 0), (6, 4, 1), True)
+    assert table.request("player_2").event == OfferMade(
+        2, 2, "player_1", (1, 0, 0), (6, 4, 1), True
+    )
     heard = [one for one in events(table, "player_1") if isinstance(one, OfferMade)]
     assert [one.last for one in heard] == [False]
 
 
-def test_a_deal_and_an_outside_option_of_round_3_as_in_section_6_4() -> None:
+def test_a_instance_and_an_outside_option_of_round_3_as_in_section_6_4() -> None:
     """Section 6.4: 495 in round 3 at 0.98 is 475.40; the outside option of 201 is 193.04 there."""
     game = ItemBargaining(discount=0.98)
     ended = Settlement(ended="accept", round=3, by="player_1", worth=(495, 201))
@@ -111,9 +124,9 @@ def test_a_deal_and_an_outside_option_of_round_3_as_in_section_6_4() -> None:
 def test_an_invalid_answer_is_walking_away_and_said_to_be_invalid(moves: list[Any]) -> None:
     table = after(*moves)
     (ask,) = table.pending.values()
-    table.forfeit(ask.seat)
+    table.forfeit(ask.actor)
     assert not table.forfeited
-    assert end(table) == Settlement(ended="invalid", round=1, by=ask.seat, worth=(100, 60))
+    assert end(table) == Settlement(ended="invalid", round=1, by=ask.actor, worth=(100, 60))
     assert table.given[-1].action is None
 
 
@@ -170,12 +183,12 @@ def test_illegal_moves_are_refused(moves: list[Any], wrong: dict[str, Any], reas
     table = after(*moves)
     (ask,) = table.pending.values()
     with pytest.raises(IllegalAction, match=reason):
-        table.answer(ask.seat, Move.model_validate(wrong))
+        table.answer(ask.actor, Move.model_validate(wrong))
 
 
 @pytest.mark.parametrize("units", [(0, 0, 0), (7, 4, 1)])
 def test_nothing_and_everything_may_be_offered(units: tuple[int, ...]) -> None:
-    assert after(offer(*units)).asked("player_2").event.offer == units
+    assert after(offer(*units)).request("player_2").event.offer == units
 
 
 # Parameters.
@@ -188,7 +201,7 @@ def test_nothing_and_everything_may_be_offered(units: tuple[int, ...]) -> None:
         ({"quantities": ()}, "there must be at least two items"),
         ({"quantities": (99, 99, 99, 99)}, "divided in more than 1,000,000 ways"),
         ({"quantities": (1, -1, 5)}, "greater than or equal to 0"),
-        ({"quantities": (MOST + 1, 1)}, "less than or equal to 99"),
+        ({"quantities": (MAX_COUNT + 1, 1)}, "less than or equal to 99"),
         ({"quantities": (2.5, 1)}, "integer"),
         ({"quantities": (True, 5)}, "integer"),
         ({"quantities": {"kinds": 10, "mean": 4}}, "divided in more than 1,000,000 ways"),
@@ -198,7 +211,7 @@ def test_nothing_and_everything_may_be_offered(units: tuple[int, ...]) -> None:
         ({"discount": 1.01}, "less than or equal to 1"),
         ({"rounds": 0}, "greater than or equal to 1"),
         ({"rounds": 3.0}, "integer"),
-        ({"rounds": True}, "true is no number"),
+        ({"rounds": True}, "true is not a number"),
         ({"highest_value": 0}, "greater than or equal to 1"),
         ({"least_outside": 2}, "0 or 1"),
     ],
@@ -223,17 +236,17 @@ def test_presets_are_the_games_of_appendix_a() -> None:
     }  # fmt: skip
 
 
-# What nature deals.
+# What nature instances.
 
 
 def hands(count: int = 400, **parameters: Any) -> list[tuple[int, int]]:
     """The outside options of many deals with what all items are worth to the same player."""
     game = ItemBargaining(**parameters)
-    deals = [game.deal(Chance(str(number))) for number in range(count)]
+    instances = [game.draw_instance(Chance(str(number))) for number in range(count)]
     return [
-        (outside, worth(deal.quantities, values))
-        for deal in deals
-        for outside, values in zip(deal.outside, deal.values, strict=True)
+        (outside, worth(instance.quantities, values))
+        for instance in instances
+        for outside, values in zip(instance.outside, instance.values, strict=True)
     ]
 
 
@@ -257,8 +270,8 @@ def test_outside_options_have_the_range_that_is_asked_for(
 
 def test_values_are_uniform_and_independent_of_the_other_s() -> None:
     game = ItemBargaining(highest_value=3)
-    deals = [game.deal(Chance(str(number))) for number in range(3_000)]
-    counts = Counter((deal.values[0][1], deal.values[1][1]) for deal in deals)
+    instances = [game.draw_instance(Chance(str(number))) for number in range(3_000)]
+    counts = Counter((instance.values[0][1], instance.values[1][1]) for instance in instances)
     assert set(counts) == {(one, other) for one in (1, 2, 3) for other in (1, 2, 3)}
     assert all(abs(count - 333) < 5 * math.sqrt(333) for count in counts.values())
 
@@ -271,14 +284,14 @@ def test_quantities_are_poisson_with_the_zeros_asked_for(
     zeros: str, mean: float, least: int
 ) -> None:
     game = ItemBargaining.model_validate({"quantities": {"kinds": 5, "mean": 4, "zeros": zeros}})
-    found = [one for n in range(1_000) for one in game.deal(Chance(str(n))).quantities]
+    found = [one for n in range(1_000) for one in game.draw_instance(Chance(str(n))).quantities]
     assert min(found) == least
     assert sum(found) / len(found) == pytest.approx(mean, abs=5 * 2 / math.sqrt(5_000))
 
 
 def test_a_pool_that_cannot_be_divided_is_drawn_again() -> None:
     game = ItemBargaining.model_validate({"quantities": {"kinds": 1, "mean": 0.5}})
-    pools = [game.deal(Chance(str(number))).quantities for number in range(300)]
+    pools = [game.draw_instance(Chance(str(number))).quantities for number in range(300)]
     assert min(pools) == (2,)
     assert no_pool((0, 1)) == "there must be at least two items"
 
@@ -289,7 +302,7 @@ def test_poisson_numbers_invert_the_distribution(mean: float, place: float) -> N
         return sum(math.exp(-mean) * mean**k / math.factorial(k) for k in range(count))
 
     count = poisson(mean, place)
-    assert count == MOST or below(count) - 1e-12 <= place <= below(count + 1) + 1e-12
+    assert count == MAX_COUNT or below(count) - 1e-12 <= place <= below(count + 1) + 1e-12
 
 
 @pytest.mark.parametrize(
@@ -300,7 +313,7 @@ def test_poisson_numbers_invert_the_distribution(mean: float, place: float) -> N
         ({"outside": (1, -1)}, "greater than or equal to 0"),
     ],
 )
-def test_a_deal_must_fit_together(wrong: dict[str, Any], reason: str) -> None:
+def test_a_instance_must_fit_together(wrong: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValidationError, match=reason):
         Pool.model_validate(POOL.model_dump() | wrong)
 
@@ -308,7 +321,7 @@ def test_a_deal_must_fit_together(wrong: dict[str, Any], reason: str) -> None:
 def test_both_players_values_and_outside_options_are_secrets() -> None:
     secrets = list(ItemBargaining().secrets(POOL))
     assert [secret.owners for secret in secrets] == [{"player_1"}] * 2 + [{"player_2"}] * 2
-    changed = [secret.deal for secret in secrets]
+    changed = [secret.instance for secret in secrets]
     assert changed[0] == POOL.model_copy(update={"values": ((11, 21, 31), (5, 50, 5))})
     assert changed[3] == POOL.model_copy(update={"outside": (100, 59)})
 
@@ -316,8 +329,8 @@ def test_both_players_values_and_outside_options_are_secrets() -> None:
 def test_payoff_bounds_hold_what_the_largest_pool_is_worth() -> None:
     assert ItemBargaining().payoff_bounds() == {"player": (0, 1_200)}
     large = ItemBargaining.model_validate(PRESETS["BGL"])
-    assert large.payoff_bounds() == {"player": (0, 5 * MOST * 100)}
-    assert LARGEST == (99 + 1) ** 3
+    assert large.payoff_bounds() == {"player": (0, 5 * MAX_COUNT * 100)}
+    assert MAX_DIVISIONS == (99 + 1) ** 3
 
 
 # Words.
@@ -354,7 +367,7 @@ def test_the_range_of_outside_options_is_told() -> None:
 
 
 def test_every_circle_holds_the_one_before() -> None:
-    texts = [briefing(circle) for circle in range(len(versions(BOX)))]
+    texts = [briefing(circle) for circle in range(len(versions(SPEC)))]
     for inner, outer in pairwise(texts):
         assert outer.startswith(inner)
         assert len(outer) > len(inner)
@@ -371,13 +384,13 @@ def test_circle_2_s_example_is_possible_and_right() -> None:
     ("outside", "words"), [(124, "more than"), (125, "as much as"), (126, "less than")]
 )
 def test_circle_2_s_example_is_compared_with_the_outside_option(outside: int, words: str) -> None:
-    deal = POOL.model_copy(update={"outside": (100, outside)})
-    assert f"= 125, which is {words} your outside" in briefing(2, "player_2", deal=deal)
+    instance = POOL.model_copy(update={"outside": (100, outside)})
+    assert f"= 125, which is {words} your outside" in briefing(2, "player_2", instance=instance)
 
 
 def test_circle_2_s_example_offers_something_where_no_kind_can_be_halved() -> None:
-    deal = Pool(quantities=(0, 1, 1), values=((5, 6, 7), (5, 6, 7)), outside=(7, 7))
-    words = briefing(2, deal=deal, quantities=(0, 1, 1))
+    instance = Pool(quantities=(0, 1, 1), values=((5, 6, 7), (5, 6, 7)), outside=(7, 7))
+    words = briefing(2, instance=instance, quantities=(0, 1, 1))
     assert "a single item, that is 0 of kind 1, 1 of kind 2, 0 of kind 3, you would keep" in words
     assert "0 x 5 + 0 x 6 + 1 x 7 = 7, which is as much as your outside option" in words
 
@@ -401,15 +414,15 @@ def test_circle_5_s_bundle_is_worth_less_than_the_outside_option() -> None:
         in words
     )
     nothing = POOL.model_copy(update={"outside": (0, 60)})
-    assert "Suppose" not in briefing(5, deal=nothing, least_outside=0)
+    assert "Suppose" not in briefing(5, instance=nothing, least_outside=0)
     little = POOL.model_copy(update={"outside": (3, 60)})
-    assert "keeping nothing and of offering Player 2 everything" in briefing(5, deal=little)
+    assert "keeping nothing and of offering Player 2 everything" in briefing(5, instance=little)
 
 
 @given(st.integers(0, 500))
 def test_circle_5_s_bundle_is_always_possible_and_too_little(seed: int) -> None:
     game = ItemBargaining.model_validate(PRESETS["BGL"])
-    table = Table(game, game.deal(Chance(str(seed))), "1")
+    table = Table(game, game.draw_instance(Chance(str(seed))), "1")
     me: Any = table.heard["player_2"][0].event
     words = style("item_bargaining", "circle_5").tell(me, game, "player_2")
     (found,) = re.findall(r"keeping (.*?) and of", words)
@@ -440,8 +453,8 @@ def test_who_makes_the_last_offer_is_warned(moves: int, rounds: int) -> None:
 
 
 def test_values_that_cannot_differ_are_no_secret() -> None:
-    deal = Pool(quantities=(2, 1), values=((1, 1), (1, 1)), outside=(1, 1))
-    words = briefing(deal=deal, quantities=(2, 1), highest_value=1)
+    instance = Pool(quantities=(2, 1), values=((1, 1), (1, 1)), outside=(1, 1))
+    words = briefing(instance=instance, quantities=(2, 1), highest_value=1)
     assert "To Player 2 every item is worth 1 as well." in words
     assert "drawn for each of you separately" not in words
 
@@ -478,4 +491,4 @@ def test_the_paper_s_replies_are_read() -> None:
 
 
 def test_the_box_has_seven_circles() -> None:
-    assert versions(BOX) == [f"circle_{number}" for number in range(7)]
+    assert versions(SPEC) == [f"circle_{number}" for number in range(7)]

@@ -9,35 +9,35 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from cheaptalk.games.item_bargaining import BOX
+from cheaptalk.games.item_bargaining import SPEC
 from cheaptalk.games.item_bargaining.best_response import (
     Hand,
     Responder,
+    candidate_hands,
     offers_seen,
     rival_hands,
-    some_hands,
 )
 from cheaptalk.games.item_bargaining.events import Move, Pool
 from cheaptalk.games.item_bargaining.pools import Bundle, worth
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.games.item_bargaining.strategies import ACCEPT, WALK, aspired, closest, give, nearest
-from cheaptalk.rules import Asked, Chance, Decide, Moment, Table, play
+from cheaptalk.rules import Chance, Decide, DecisionRequest, Moment, Table, play
 from tests.games.tables import table_after
 
 POOL = Pool(
     quantities=(7, 4, 1), values=((10, 20, 30), (5, 50, 5)), outside=(100, 60)
 )  # worth 180 and 240 in all
-S = BOX.strategies
+S = SPEC.strategies
 
 
 def offer(*units: int) -> dict[str, Any]:
     return {"action": "COUNTEROFFER", "offer": units}
 
 
-def asked(*moves: dict[str, Any], deal: Pool = POOL, **parameters: Any) -> Asked:
-    table = table_after(ItemBargaining(**parameters), *moves, deal=deal)
+def asked(*moves: dict[str, Any], instance: Pool = POOL, **parameters: Any) -> DecisionRequest:
+    table = table_after(ItemBargaining(**parameters), *moves, instance=instance)
     (ask,) = table.pending.values()
-    return table.asked(ask.seat)
+    return table.request(ask.actor)
 
 
 # The extremes.
@@ -50,16 +50,16 @@ def test_tough_offers_one_of_the_least_valued_and_nothing_else() -> None:
 
 
 def test_tough_offers_only_what_there_is_and_the_first_of_equals() -> None:
-    deal = POOL.model_copy(update={"quantities": (0, 4, 1), "values": ((1, 9, 9), (1, 9, 5))})
+    instance = POOL.model_copy(update={"quantities": (0, 4, 1), "values": ((1, 9, 9), (1, 9, 5))})
     game = {"quantities": (0, 4, 1)}
-    assert S["tough"](asked(deal=deal, **game)) == give((0, 1, 0))
-    assert S["tough"](asked(offer(0, 1, 0), deal=deal, **game)) == give((0, 0, 1))
+    assert S["tough"](asked(instance=instance, **game)) == give((0, 1, 0))
+    assert S["tough"](asked(offer(0, 1, 0), instance=instance, **game)) == give((0, 0, 1))
 
 
 def test_tough_of_the_published_runner_offers_one_of_the_first_kind() -> None:
-    deal = POOL.model_copy(update={"values": ((9, 1, 9), (1, 9, 5))})
-    assert S["tough"](asked(deal=deal)) == give((0, 1, 0))
-    assert S["tough"](asked(deal=deal), item="first") == give((1, 0, 0))
+    instance = POOL.model_copy(update={"values": ((9, 1, 9), (1, 9, 5))})
+    assert S["tough"](asked(instance=instance)) == give((0, 1, 0))
+    assert S["tough"](asked(instance=instance), item="first") == give((1, 0, 0))
 
 
 def test_soft_accepts_whatever_it_is_offered() -> None:
@@ -68,8 +68,8 @@ def test_soft_accepts_whatever_it_is_offered() -> None:
 
 def test_soft_opens_with_every_bundle_alike() -> None:
     game = ItemBargaining(quantities=(2, 1))
-    tables = [Table(game, game.deal(Chance("1")), str(seed)) for seed in range(1_200)]
-    bundles = [S["soft"](table.asked("player_1")) for table in tables]
+    tables = [Table(game, game.draw_instance(Chance("1")), str(seed)) for seed in range(1_200)]
+    bundles = [S["soft"](table.request("player_1")) for table in tables]
     counts = {bundle: bundles.count(give(bundle)) for bundle in product(range(3), range(2))}
     assert sum(counts.values()) == 1_200
     assert all(140 < count < 260 for count in counts.values())
@@ -194,10 +194,10 @@ def test_aspire_can_instead_ask_for_the_least_change() -> None:
 
 
 def test_aspire_walks_away_where_there_is_no_room() -> None:
-    deal = POOL.model_copy(update={"outside": (180, 240)})
-    assert S["aspire"](asked(deal=deal)) == WALK
-    assert S["aspire"](asked(offer(7, 4, 0), deal=deal)) == WALK
-    assert S["aspire"](asked(offer(7, 4, 1), deal=deal)) == ACCEPT
+    instance = POOL.model_copy(update={"outside": (180, 240)})
+    assert S["aspire"](asked(instance=instance)) == WALK
+    assert S["aspire"](asked(offer(7, 4, 0), instance=instance)) == WALK
+    assert S["aspire"](asked(offer(7, 4, 1), instance=instance)) == ACCEPT
 
 
 def test_the_slack_is_in_points_or_a_share_and_never_below_the_outside_option() -> None:
@@ -234,11 +234,11 @@ def mean_payoff(me: Decide, rival: Decide, place: int, hand: tuple[tuple[int, ..
     total = 0.0
     for values, outside in hands_of(1 - place):
         both = [hand, (values, outside)] if place == 0 else [(values, outside), hand]
-        deal = Pool(
+        instance = Pool(
             quantities=(2, 1), values=(both[0][0], both[1][0]), outside=(both[0][1], both[1][1])
         )
         players = {f"player_{place + 1}": me, f"player_{2 - place}": rival}
-        table = play(GAME, deal, "1", players)
+        table = play(GAME, instance, "1", players)
         chance = 1 / 9 / worth((2, 1), values)
         total += chance * table.game.payoffs(table.outcome)[f"player_{place + 1}"]
     return total
@@ -262,9 +262,9 @@ def test_nothing_beats_the_best_response(rival: str, place: int, hand: Any) -> N
 @pytest.mark.parametrize("hand", HANDS)
 @pytest.mark.parametrize("rival", ["aspire", "tough", "walk"])
 def test_the_best_response_gets_what_it_expects(rival: str, hand: Any) -> None:
-    deal = Pool(quantities=(2, 1), values=(hand[0], (1, 1)), outside=(hand[1], 1))
-    table = Table(GAME, deal, "1")
-    me = table.asked("player_1").briefing
+    instance = Pool(quantities=(2, 1), values=(hand[0], (1, 1)), outside=(hand[1], 1))
+    table = Table(GAME, instance, "1")
+    me = table.request("player_1").briefing
     responder = Responder(me, S[rival], rival_hands(me))
     plan = responder.plan(1, None, range(len(responder.hands)))
     respond = S["best_response"].with_settings(rival=rival)
@@ -272,7 +272,7 @@ def test_the_best_response_gets_what_it_expects(rival: str, hand: Any) -> None:
 
 
 def test_against_soft_one_asks_for_everything() -> None:
-    keeps_all = S["best_response"](asked(deal=POOL), rival="soft")
+    keeps_all = S["best_response"](asked(instance=POOL), rival="soft")
     assert keeps_all == give((0, 0, 0))
     opening = asked(offer(3, 3, 1))
     assert S["best_response"](opening, rival="soft") == give((0, 0, 0))
@@ -285,7 +285,7 @@ def test_against_soft_the_last_answer_is_to_take_what_is_better() -> None:
 
 
 def test_the_rival_s_offers_tell_of_its_hand() -> None:
-    question = asked(offer(1, 0, 0), offer(0, 1, 0), offer(2, 0, 1), deal=POOL)
+    question = asked(offer(1, 0, 0), offer(0, 1, 0), offer(2, 0, 1), instance=POOL)
     seen = list(offers_seen([*question.heard, Moment(question.event)]))
     assert seen == [(1, None, (1, 0, 0)), (2, (0, 1, 0), (2, 0, 1))]
     me = question.briefing
@@ -295,14 +295,14 @@ def test_the_rival_s_offers_tell_of_its_hand() -> None:
 
 
 def test_all_hands_are_looked_at_in_small_pools_only() -> None:
-    table = Table(GAME, GAME.deal(Chance("1")), "1")
-    me = table.asked("player_1").briefing
+    table = Table(GAME, GAME.draw_instance(Chance("1")), "1")
+    me = table.request("player_1").briefing
     every = list(rival_hands(me))
-    assert list(some_hands(me, 5, Chance("1")("hands"))) == every
+    assert list(candidate_hands(me, 5, Chance("1")("hands"))) == every
     assert sum(hand.weight for hand in every) == pytest.approx(1)
     assert {(hand.values, hand.outside) for hand in every} == set(hands_of(1))
     large = asked().briefing
-    some = list(some_hands(large, 5, Chance("1")("hands")))
+    some = list(candidate_hands(large, 5, Chance("1")("hands")))
     assert len(some) == 5
     assert all(1 <= hand.outside <= worth((7, 4, 1), hand.values) for hand in some)
 

@@ -1,4 +1,4 @@
-"""The rules, strategies, measures and words of persuasion."""
+"""The rules, strategies, metrics and words of persuasion."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.games.persuasion import BOX
+from cheaptalk.games.persuasion import SPEC
 from cheaptalk.games.persuasion.events import (
     Briefing,
     BuyerDecided,
@@ -22,7 +22,7 @@ from cheaptalk.games.persuasion.events import (
 )
 from cheaptalk.games.persuasion.rules import Persuasion, Qualities, Trades
 from cheaptalk.games.persuasion.strategies import SENTENCES, pooling_probability
-from cheaptalk.rules import Chance, Result, RulesError, Seat, Table, play
+from cheaptalk.rules import Actor, Chance, Result, RulesError, Table, play
 from tests.games.tables import events, reads, table_after
 
 YES: dict[str, Any] = {"decision": "yes"}
@@ -38,12 +38,12 @@ def say(message: str) -> dict[str, str]:
 
 
 def qualities(marks: str) -> Qualities:
-    """A deal from its qualities, ``h`` and ``l``."""
+    """An instance from its qualities, ``h`` and ``l``."""
     return Qualities(qualities=tuple(mark == "h" for mark in marks))
 
 
 def after(game: Persuasion, marks: str, *moves: dict[str, Any]) -> Table:
-    return table_after(game, *moves, deal=qualities(marks))
+    return table_after(game, *moves, instance=qualities(marks))
 
 
 def match(
@@ -56,8 +56,8 @@ def match(
 ) -> Trades:
     """A match between two strategies on given qualities; settings are the seller's."""
     players = {
-        "alice": BOX.strategies[seller].with_settings(**settings),
-        "bob": BOX.strategies[buyer].with_settings(),
+        "alice": SPEC.strategies[seller].with_settings(**settings),
+        "bob": SPEC.strategies[buyer].with_settings(),
     }
     return trades(play(game, qualities(marks), seed, players))
 
@@ -71,28 +71,30 @@ def marks(of: tuple[bool, ...]) -> str:
     return "".join("+" if item else "-" for item in of)
 
 
-# The deal
+# The instance
 
 
 def test_qualities_depend_only_on_the_seed_and_the_round() -> None:
     short, long = Persuasion(horizon=5), Persuasion(horizon=50)
-    assert long.deal(Chance("a")).qualities[:5] == short.deal(Chance("a")).qualities
-    assert long.deal(Chance("a")) != long.deal(Chance("b"))
+    assert (
+        long.draw_instance(Chance("a")).qualities[:5] == short.draw_instance(Chance("a")).qualities
+    )
+    assert long.draw_instance(Chance("a")) != long.draw_instance(Chance("b"))
 
 
 @pytest.mark.parametrize(("prior", "drawn"), [(0, {False}), (1, {True})])
 def test_qualities_follow_a_certain_prior(prior: float, drawn: set[bool]) -> None:
-    assert set(Persuasion(prior=prior).deal(Chance("a")).qualities) == drawn
+    assert set(Persuasion(prior=prior).draw_instance(Chance("a")).qualities) == drawn
 
 
 def test_qualities_are_high_as_often_as_the_prior_says() -> None:
-    drawn = Persuasion(prior=0.8, horizon=2_000).deal(Chance("a")).qualities
+    drawn = Persuasion(prior=0.8, horizon=2_000).draw_instance(Chance("a")).qualities
     assert sum(drawn) / 2_000 == pytest.approx(0.8, abs=0.03)
 
 
 @pytest.mark.parametrize("drawn", ["h", "hhh"])
-def test_a_deal_of_another_length_is_refused(drawn: str) -> None:
-    with pytest.raises(RulesError, match="number of rounds"):
+def test_a_instance_of_another_length_is_refused(drawn: str) -> None:
+    with pytest.raises(RulesError, match="numbers of rounds"):
         after(binary(2), drawn)
 
 
@@ -154,14 +156,14 @@ def test_each_myopic_buyer_gets_what_its_own_round_brought() -> None:
     outcome = trades(after(game, "hll", YES, YES, YES, YES, YES, NO))
     paid = {"alice": 2, "bob_1": 200, "bob_2": -100, "bob_3": 0}
     assert game.payoffs(outcome) == paid
-    assert game.place_payoffs(outcome) == {"alice": 2, "bob": 100}
+    assert game.seat_payoffs(outcome) == {"alice": 2, "bob": 100}
 
 
 @pytest.mark.parametrize("myopic", [True, False])
 @pytest.mark.parametrize("mark", ["h", "l"])
 def test_buying_everything_reaches_the_bounds(mark: str, myopic: bool) -> None:
     game = binary(3, value=1.2, low_value=0.3, myopic=myopic)
-    paid = game.place_payoffs(trades(after(game, mark * 3, *[YES, YES] * 3)))
+    paid = game.seat_payoffs(trades(after(game, mark * 3, *[YES, YES] * 3)))
     assert paid["alice"] == game.payoff_bounds()["alice"][1] == 3
     assert paid["bob"] == pytest.approx(game.payoff_bounds()["bob"][mark == "h"])
 
@@ -179,9 +181,10 @@ def test_signals_and_messages_are_passed_on_character_for_character() -> None:
 
 
 def test_every_round_has_a_buyer_of_its_own() -> None:
-    seats = binary(3, myopic=True).seats
+    seats = binary(3, myopic=True).actors
     assert seats == (
-        Seat("alice", "alice"), Seat("bob_1", "bob"), Seat("bob_2", "bob"), Seat("bob_3", "bob"),
+        Actor("alice", "alice"), Actor("bob_1", "bob"), Actor("bob_2", "bob"), Actor("bob_3",
+        "bob"),
     )  # fmt: skip
 
 
@@ -214,7 +217,7 @@ def test_a_myopic_buyer_is_done_after_its_round() -> None:
 
 def test_the_qualities_are_the_sellers_secret_until_revealed() -> None:
     secrets = list(binary(2).secrets(qualities("hl")))
-    assert [secret.deal for secret in secrets] == [qualities("ll"), qualities("hh")]
+    assert [secret.instance for secret in secrets] == [qualities("ll"), qualities("hh")]
     assert all(secret.owners == {"alice"} for secret in secrets)
     first, second = (secret.revealed for secret in secrets)
     told = QualityRevealed(1, bought=False, high=True, worth=125, gain=0)
@@ -363,7 +366,7 @@ def test_a_myopic_bayesian_buyer_goes_by_the_record(record: Record, buys: bool) 
     game = binary(1, myopic=True)
     table = after(game, "h", YES)
     table.heard["bob_1"][1] = table.heard["bob_1"][1]._replace(event=record)
-    decided = BOX.strategies["bayesian"](table.asked("bob_1"))
+    decided = SPEC.strategies["bayesian"](table.request("bob_1"))
     # (4 * 0.9 + bought and high) / (4 + bought) is compared with 1 / 1.25.
     assert decided == Purchase(decision="yes" if buys else "no")
 
@@ -375,14 +378,14 @@ def test_words_that_are_no_known_sentence_carry_no_information(
     value: float, words: str, buyer: str, decision: Any
 ) -> None:
     table = after(Persuasion(horizon=1, value=value), "h", say(words))
-    decided = BOX.strategies[buyer](table.asked("bob"))
+    decided = SPEC.strategies[buyer](table.request("bob"))
     assert decided == Purchase(decision=decision)
 
 
 @pytest.mark.parametrize("recommended", [True, False])
 def test_the_sentences_of_scripted_sellers_are_understood(recommended: bool) -> None:
     table = after(Persuasion(horizon=1), "h", say(SENTENCES[recommended]))
-    decided = BOX.strategies["trusting"](table.asked("bob"))
+    decided = SPEC.strategies["trusting"](table.request("bob"))
     assert decided == Purchase(decision="yes" if recommended else "no")
 
 
@@ -393,18 +396,18 @@ def test_random_play_uses_both_answers_of_both_sides() -> None:
 
 def test_scripted_buyers_say_nothing_where_they_could() -> None:
     table = after(Persuasion(horizon=1, buyer_messages=True), "h", say(SENTENCES[True]))
-    decided = BOX.strategies["trusting"](table.asked("bob"))
+    decided = SPEC.strategies["trusting"](table.request("bob"))
     assert decided == SpokenPurchase(decision="yes", message="")
 
 
-# Measures
+# Metrics
 
 
 def measured(
     game: Persuasion, outcome: Trades, as_published: bool = False
 ) -> dict[str, float | None]:
     result = Result(game, Qualities(qualities=outcome.high), outcome)
-    return {name: item.variant(as_published)(result) for name, item in BOX.measures.items()}
+    return {name: item.variant(as_published)(result) for name, item in SPEC.metrics.items()}
 
 
 # Ten rounds: of six good products four are bought, of four bad ones one.

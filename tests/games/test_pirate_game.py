@@ -1,4 +1,4 @@
-"""The rules, theory, measures and words of the pirate game."""
+"""The rules, theory, metrics and words of the pirate game."""
 
 from itertools import combinations, product
 from typing import Any
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cheaptalk.games.pirate_game import BOX
+from cheaptalk.games.pirate_game import SPEC
 from cheaptalk.games.pirate_game.events import Alone, Counted, Plan, PlanMade, Turn
 from cheaptalk.games.pirate_game.rules import Ballot, PirateGame, Voyage
 from cheaptalk.games.pirate_game.theory import (
@@ -19,7 +19,7 @@ from cheaptalk.games.pirate_game.theory import (
     prices,
     votes_needed,
 )
-from cheaptalk.rules import Deal, IllegalAction, Result, Table, play
+from cheaptalk.rules import IllegalAction, Instance, Result, Table, play
 from cheaptalk.styles import style_in
 from tests.games.tables import events, versions
 
@@ -43,32 +43,34 @@ TABLE_2 = Voyage(
 
 
 def at_table(game: PirateGame) -> Table:
-    return Table(game, Deal(), "test")
+    return Table(game, Instance(), "test")
 
 
 def propose(table: Table, *plan: int) -> None:
     """The plan of whoever is asked for one, for those who live."""
     (ask,) = table.pending.values()
     assert isinstance(ask.event, Turn)
-    table.answer(ask.seat, Plan(proposal=dict(zip(ask.event.living, plan, strict=True))))
+    table.answer(ask.actor, Plan(proposal=dict(zip(ask.event.living, plan, strict=True))))
 
 
 def cast(table: Table, votes: str) -> None:
     """The votes of all who are asked, in order of rank, as a row of + and -."""
     for ask, vote in zip(table.pending.values(), votes, strict=True):
         decision = "accept" if vote == "+" else "reject"
-        table.answer(ask.seat, ask.action.model_validate({"decision": decision}))
+        table.answer(ask.actor, ask.action.model_validate({"decision": decision}))
 
 
 def measured(name: str, outcome: Voyage, published: bool = False, **parameters: Any) -> float:
-    value = BOX.measures[name].variant(published)(Result(PirateGame(**parameters), Deal(), outcome))
+    value = SPEC.metrics[name].variant(published)(
+        Result(PirateGame(**parameters), Instance(), outcome)
+    )
     assert value is not None
     return value
 
 
 def played(strategy: str, game: PirateGame | None = None, **settings: Any) -> Table:
-    decide = BOX.strategies[strategy].with_settings(**settings)
-    return play(game or PirateGame(), Deal(), "test", {"player": decide})
+    decide = SPEC.strategies[strategy].with_settings(**settings)
+    return play(game or PirateGame(), Instance(), "test", {"player": decide})
 
 
 # Rules
@@ -229,7 +231,7 @@ def test_two_pirates_alone() -> None:
     assert fates(2, 100, "strict") == (Fate(False, 0), Fate(True, 100))
 
 
-# Measures
+# Metrics
 
 
 def test_score_of_table_2_gama_bench() -> None:
@@ -292,9 +294,9 @@ def test_the_rule_of_thumb_is_not_backward_induction() -> None:
 def test_scores_lie_between_0_and_100(players: int, gold: int, data: st.DataObject) -> None:
     table = play(
         PirateGame(players=players, gold=gold),
-        Deal(),
+        Instance(),
         str(data.draw(st.integers(0, 9))),
-        {"player": BOX.strategies["random"]},
+        {"player": SPEC.strategies["random"]},
     )
     assert isinstance(table.outcome, Voyage)
     for published in (False, True):
@@ -302,8 +304,8 @@ def test_scores_lie_between_0_and_100(players: int, gold: int, data: st.DataObje
 
 
 def test_a_strict_majority_has_no_score() -> None:
-    result = Result(PirateGame(majority="strict"), Deal(), TABLE_2)
-    assert BOX.measures["score"].of(result) is None
+    result = Result(PirateGame(majority="strict"), Instance(), TABLE_2)
+    assert SPEC.metrics["score"].of(result) is None
     assert measured("ballots", TABLE_2) == 3
     assert measured("overboard", TABLE_2) == 2
 
@@ -313,7 +315,7 @@ def test_a_strict_majority_has_no_score() -> None:
 
 @pytest.mark.parametrize(("majority", "gold"), list(product(MAJORITIES, (1, 4, 400))))
 def test_every_strategy_plays_every_purse(majority: Majority, gold: int) -> None:
-    for name in BOX.strategies:
+    for name in SPEC.strategies:
         game = PirateGame(players=7, gold=gold, majority=majority)
         table = played(name, game)
         assert isinstance(table.outcome, Voyage)
@@ -322,9 +324,9 @@ def test_every_strategy_plays_every_purse(majority: Majority, gold: int) -> None
 
 def test_the_equilibrium_pirate_refuses_what_its_turn_would_bring() -> None:
     game = PirateGame()
-    players = {f"player_{rank}": BOX.strategies["equilibrium"] for rank in range(2, 11)}
-    generous = BOX.strategies["fixed"].with_settings(offer=11)
-    table = play(game, Deal(), "test", players | {"player_1": generous})
+    players = {f"player_{rank}": SPEC.strategies["equilibrium"] for rank in range(2, 11)}
+    generous = SPEC.strategies["fixed"].with_settings(offer=11)
+    table = play(game, Instance(), "test", players | {"player_1": generous})
     assert isinstance(table.outcome, Voyage)
     assert table.outcome.ballots[0].votes == (True, False, *[True] * 8)
 
@@ -340,12 +342,12 @@ def test_a_fixed_pirate_offers_what_there_is() -> None:
 # Words
 
 
-@pytest.mark.parametrize("version", versions(BOX))
+@pytest.mark.parametrize("version", versions(SPEC))
 @pytest.mark.parametrize("majority", MAJORITIES)
 def test_every_version_tells_the_same_facts(version: str, majority: Majority) -> None:
     game = PirateGame(players=4, gold=77, majority=majority, names={"player_2": "Anne Bonny"})
     table = at_table(game)
-    style = style_in(BOX, version)
+    style = style_in(SPEC, version)
     (ask,) = table.pending.values()
     asked = style.ask(ask, game)
     assert "77 coins" in asked
@@ -368,11 +370,11 @@ def test_every_version_tells_the_same_facts(version: str, majority: Majority) ->
     assert "Player 1" in texts[-1]
 
 
-@pytest.mark.parametrize("version", versions(BOX))
+@pytest.mark.parametrize("version", versions(SPEC))
 def test_a_voter_reads_what_happens_if_the_plan_fails(version: str) -> None:
     game = PirateGame(players=3, majority="strict")
     table = at_table(game)
-    style = style_in(BOX, version)
+    style = style_in(SPEC, version)
     propose(table, 98, 1, 1)
     ends = {
         seat: style.tell(table.pending[seat].event, game, seat) for seat in ("player_2", "player_3")

@@ -70,16 +70,16 @@ def test_anything_else_is_not_read(message: str) -> None:
 
 def test_a_lie_in_words_is_as_much_a_lie_as_a_recommendation() -> None:
     """A seller who wrote that every bad product was excellent had "true statements: 1.00"."""
-    game = ct.game_box("persuasion")
+    game = ct.get_game("persuasion")
     rules = game.rules.model_validate({"horizon": 6, "prior": 0.5, "signal": "text"})
     messages = iter(["This product is excellent.", "Hello.", "I do not recommend it."] * 2)
     players = {
         "alice": lambda _: Pitch(message=next(messages)),
         "bob": lambda _: Purchase(decision="no"),
     }
-    result = ct.play(rules, rules.deal(ct.Chance("1")), "1", players).result()
+    result = ct.play(rules, rules.draw_instance(ct.Chance("1")), "1", players).result()
     verdicts = [*game.checks["honesty"](result).values()]
-    read = [(high, number % 3 == 0) for number, high in enumerate(result.deal.qualities)
+    read = [(high, number % 3 == 0) for number, high in enumerate(result.instance.qualities)
             if number % 3 != 1]  # fmt: skip
     assert len({high for high, _ in read}) == 2
     assert verdicts == [

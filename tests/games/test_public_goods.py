@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cheaptalk.games.public_goods import BOX
+from cheaptalk.games.public_goods import SPEC
 from cheaptalk.games.public_goods.events import RoundResult
 from cheaptalk.games.public_goods.rules import PublicGoods
 from cheaptalk.games.public_goods.strategies import dominant_contribution
 from cheaptalk.games.rounds import UNLIMITED, RoundsPlayed
-from cheaptalk.rules import Deal, IllegalAction
+from cheaptalk.rules import IllegalAction, Instance
 from cheaptalk.styles import style_in
 from tests.games.tables import events, played, reads, result_of, scored, table_of, versions
 
-DEAL = Deal()
+INSTANCE = Instance()
 PUBLISHED = (10, 5, 1, 5, 0, 10, 10, 20, 20, 10)
 """The first round of a recorded game of Gemini 1.0 Pro."""
 
@@ -28,7 +28,7 @@ def game(**parameters: Any) -> PublicGoods:
 
 def match(*names: str, **parameters: Any) -> RoundsPlayed[Any]:
     made = PublicGoods.model_validate({"rounds": 4, **parameters})
-    return played(made, *(BOX.strategies[name] for name in names))
+    return played(made, *(SPEC.strategies[name] for name in names))
 
 
 # Rules.
@@ -43,7 +43,7 @@ def test_a_recorded_round_pays_what_its_players_were_told() -> None:
 @given(st.lists(st.integers(0, 20), min_size=2, max_size=6), st.floats(0, 8))
 def test_the_pot_is_multiplied_and_shared(row: list[int], factor: float) -> None:
     made = game(players=len(row), factor=factor)
-    gains = made.gains(1, row, DEAL)
+    gains = made.gains(1, row, INSTANCE)
     kept = sum(20 - given for given in row)
     assert math.fsum(gains) == pytest.approx(kept + factor * sum(row))
     shares = [gain - (20 - given) for gain, given in zip(gains, row, strict=True)]
@@ -65,7 +65,7 @@ def test_payoffs_add_up_the_tokens_after_each_round() -> None:
 def test_bounds_are_reached(factor: float) -> None:
     made = game(factor=factor)
     rows = [(own, other, other, other) for own in (0, 20) for other in (0, 20)]
-    gains = [made.gains(1, row, DEAL)[0] for row in rows]
+    gains = [made.gains(1, row, INSTANCE)[0] for row in rows]
     assert made.payoff_bounds() == {"player": (min(gains), max(gains))}
 
 
@@ -89,7 +89,7 @@ def test_without_limits_anything_is_taken_as_the_published_code_takes_it(tokens:
     [
         ({"tokens": 0}, "greater than or equal to 1"),
         ({"tokens": 20.5}, "valid integer"),
-        ({"tokens": True}, "true is no number"),
+        ({"tokens": True}, "true is not a number"),
         ({"factor": -1}, "greater than or equal to 0"),
         ({"factor": math.nan}, "Input should be"),
         ({"factor": math.inf}, "less than or equal to 10000"),
@@ -127,10 +127,10 @@ def test_everybody_is_told_all_contributions_and_holdings() -> None:
     )
 
 
-@pytest.mark.parametrize("style", versions(BOX))
+@pytest.mark.parametrize("style", versions(SPEC))
 def test_every_version_tells_the_same_facts(style: str) -> None:
     made = game(players=4, rounds=13, tokens=44, factor=1.234567)
-    words = style_in(BOX, style)
+    words = style_in(SPEC, style)
     table = table_of(made, (0, 5, 11, 44))
     briefing, turn, result = words.story(table.heard["player_3"], made, "player_3")
     for fact in ("13 ", "44", "1.234567", "Player 3"):
@@ -141,7 +141,7 @@ def test_every_version_tells_the_same_facts(style: str) -> None:
     assert all(fact in result for fact in facts)
 
 
-@pytest.mark.parametrize("style", versions(BOX))
+@pytest.mark.parametrize("style", versions(SPEC))
 @pytest.mark.parametrize(
     ("gave", "saying"),
     [(0, "15 more than the 20"), (20, "5 fewer than the 20"), (15, "as many as the 20")],
@@ -149,17 +149,17 @@ def test_every_version_tells_the_same_facts(style: str) -> None:
 def test_a_change_of_tokens_is_told_in_words(style: str, gave: int, saying: str) -> None:
     made = game()
     table = table_of(made, (gave, 30 - gave, 0, 0) if gave >= 10 else (0, 20, 10, 0))
-    assert saying in style_in(BOX, style).tell(events(table, "player_1")[-2], made, "player_1")
+    assert saying in style_in(SPEC, style).tell(events(table, "player_1")[-2], made, "player_1")
 
 
-@pytest.mark.parametrize("style", versions(BOX))
+@pytest.mark.parametrize("style", versions(SPEC))
 def test_a_single_round_has_no_next_one(style: str) -> None:
     made = game(rounds=1)
-    words = style_in(BOX, style)
-    told = words.tell(made.briefings(DEAL)[0], made, "player_1")
+    words = style_in(SPEC, style)
+    told = words.tell(made.briefings(INSTANCE)[0], made, "player_1")
     assert "next" not in told
     longer = game(rounds=2)
-    assert "next" in words.tell(longer.briefings(DEAL)[0], longer, "player_1")
+    assert "next" in words.tell(longer.briefings(INSTANCE)[0], longer, "player_1")
 
 
 # Score.
@@ -167,7 +167,7 @@ def test_a_single_round_has_no_next_one(style: str) -> None:
 
 @pytest.mark.parametrize(("tokens", "score"), [(0, 100), (5, 75), (20, 0)])
 def test_fixed_contributions_score(tokens: int, score: float) -> None:
-    assert scored(BOX, *[[tokens] * 10] * 20) == pytest.approx(score)
+    assert scored(SPEC, *[[tokens] * 10] * 20) == pytest.approx(score)
 
 
 @pytest.mark.parametrize(
@@ -178,24 +178,24 @@ def test_appendix_e_scores_turn_above_a_factor_of_n_and_the_code_s_do_not(
     factor: float, score: float, published: float
 ) -> None:
     result = result_of(game(factor=factor, rounds=2), (0, 10, 10, 0), (0, 0, 0, 20))
-    measure = BOX.measures["score"]
-    assert measure.of(result) == pytest.approx(score)
-    assert measure.variant(as_published=True)(result) == pytest.approx(published)
+    metric = SPEC.metrics["score"]
+    assert metric.of(result) == pytest.approx(score)
+    assert metric.variant(as_published=True)(result) == pytest.approx(published)
 
 
 def test_contributions_of_all_and_of_the_last_round() -> None:
     result = result_of(game(rounds=2), (20, 20, 20, 20), (0, 0, 0, 20))
-    assert BOX.measures["contribution"].of(result) == pytest.approx(0.625)
-    assert BOX.measures["last_round"].of(result) == pytest.approx(0.25)
+    assert SPEC.metrics["contribution"].of(result) == pytest.approx(0.625)
+    assert SPEC.metrics["last_round"].of(result) == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize("factor", [0.5, 1, 2, 6])
 def test_efficiency_is_one_when_all_do_what_is_best_for_all(factor: float) -> None:
     best = 20 if factor > 1 else 0
     result = result_of(game(factor=factor), (best,) * 4)
-    assert BOX.measures["efficiency"].of(result) == pytest.approx(1)
+    assert SPEC.metrics["efficiency"].of(result) == pytest.approx(1)
     worst = result_of(game(factor=factor), (20 - best,) * 4)
-    assert BOX.measures["efficiency"].of(worst) == pytest.approx(min(factor, 1 / factor))
+    assert SPEC.metrics["efficiency"].of(worst) == pytest.approx(min(factor, 1 / factor))
 
 
 # Theory.
@@ -209,7 +209,7 @@ def test_the_dominant_contribution_is_best_against_everything(
     others: list[int], factor: float
 ) -> None:
     made = game(players=len(others) + 1, tokens=10, factor=factor)
-    gains = [made.gains(1, [own, *others], DEAL)[0] for own in range(11)]
+    gains = [made.gains(1, [own, *others], INSTANCE)[0] for own in range(11)]
     dominant = dominant_contribution(made.players, factor, 10)
     if dominant is None:
         assert max(gains) == pytest.approx(min(gains))
@@ -229,34 +229,34 @@ def test_equilibrium_players_give_by_the_factor() -> None:
 @pytest.mark.parametrize("factor", [0, 0.5, 1, 2, 4, 10.5])
 def test_table_8_equilibrium_players_score_100(factor: float) -> None:
     rows = match("equilibrium", factor=factor).choices
-    assert scored(BOX, *rows, factor=factor) == pytest.approx(100)
+    assert scored(SPEC, *rows, factor=factor) == pytest.approx(100)
 
 
 def test_conditional_cooperators_follow_the_others() -> None:
-    steady = BOX.strategies["fixed"].with_settings(choices=(20, 10, 5, 0))
-    follower = BOX.strategies["conditional_cooperator"]
+    steady = SPEC.strategies["fixed"].with_settings(choices=(20, 10, 5, 0))
+    follower = SPEC.strategies["conditional_cooperator"]
     made = game(players=3, rounds=4)
-    rows = played(made, steady, BOX.strategies["free_rider"], follower).choices
+    rows = played(made, steady, SPEC.strategies["free_rider"], follower).choices
     assert [row[2] for row in rows] == [20, 10, 5, 2]  # half of what the first gave before
 
 
 def test_conditional_cooperators_drift_down_when_they_match_in_part() -> None:
-    partial = BOX.strategies["conditional_cooperator"].with_settings(first=0.5, matching=0.5)
+    partial = SPEC.strategies["conditional_cooperator"].with_settings(first=0.5, matching=0.5)
     rows = played(game(rounds=4), partial).choices
     assert [row[0] for row in rows] == [10, 5, 2, 1]
 
 
 def test_one_free_rider_ends_the_giving_of_the_grim() -> None:
-    betrayer = BOX.strategies["fixed"].with_settings(choices=(20, 20, 19, 20))
+    betrayer = SPEC.strategies["fixed"].with_settings(choices=(20, 20, 19, 20))
     made = game(players=3, rounds=4)
-    rows = played(made, betrayer, BOX.strategies["grim"], BOX.strategies["grim"]).choices
+    rows = played(made, betrayer, SPEC.strategies["grim"], SPEC.strategies["grim"]).choices
     assert [row[1:] for row in rows] == [(20, 20), (20, 20), (20, 20), (0, 0)]
     assert match("grim").choices == ((20,) * 10,) * 4
 
 
 def test_a_free_rider_among_cooperators_has_most() -> None:
     made = game(players=3, rounds=4)
-    rider, giver = BOX.strategies["free_rider"], BOX.strategies["cooperator"]
+    rider, giver = SPEC.strategies["free_rider"], SPEC.strategies["cooperator"]
     payoffs = made.payoffs(played(made, rider, giver, giver))
     assert payoffs["player_1"] == pytest.approx(4 * (20 + 80 / 3))
     assert payoffs["player_2"] == payoffs["player_3"] == pytest.approx(4 * 80 / 3)

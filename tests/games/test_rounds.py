@@ -7,32 +7,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cheaptalk.games.divide_the_dollar import BOX as DOLLAR
+from cheaptalk.games.divide_the_dollar import SPEC as DOLLAR
 from cheaptalk.games.divide_the_dollar.events import Briefing, RoundResult, Turn
 from cheaptalk.games.divide_the_dollar.rules import Bids, DivideTheDollar
-from cheaptalk.games.el_farol_bar import BOX as BAR
-from cheaptalk.games.guess_the_average import BOX as GUESS
-from cheaptalk.games.public_goods import BOX as GOODS
+from cheaptalk.games.el_farol_bar import SPEC as BAR
+from cheaptalk.games.guess_the_average import SPEC as GUESS
+from cheaptalk.games.public_goods import SPEC as GOODS
 from cheaptalk.games.rounds import Over
-from cheaptalk.rules import Deal, GameBox, IllegalAction, Table, play
+from cheaptalk.rules import GameSpec, IllegalAction, Instance, Table, play
 from cheaptalk.styles import style_in
 from tests.games.tables import events, played, result_of, table_of, versions
 
-BOXES = [GUESS, BAR, DOLLAR, GOODS]
-ids = pytest.mark.parametrize("box", BOXES, ids=lambda box: box.name)
+SPECS = [GUESS, BAR, DOLLAR, GOODS]
+ids = pytest.mark.parametrize("game_spec", SPECS, ids=lambda game_spec: game_spec.name)
 
 
 def test_players_are_numbered_and_of_one_role() -> None:
     game = DivideTheDollar(players=3)
-    assert game.places == {"player_1": "player", "player_2": "player", "player_3": "player"}
-    assert [seat.name for seat in game.seats] == list(game.places)
+    assert game.seats == {"player_1": "player", "player_2": "player", "player_3": "player"}
+    assert [seat.name for seat in game.actors] == list(game.seats)
     assert game.called("player_2") == "Player 2"
 
 
 @ids
-def test_by_default_ten_players_play_twenty_rounds(box: GameBox) -> None:
-    game: Any = box.rules()
-    outcome = played(game, box.strategies["random"])
+def test_by_default_ten_players_play_twenty_rounds(game_spec: GameSpec) -> None:
+    game: Any = game_spec.rules()
+    outcome = played(game, game_spec.strategies["random"])
     assert [len(row) for row in outcome.choices] == [10] * 20
     assert [len(row) for row in outcome.gains] == [10] * 20
 
@@ -46,7 +46,7 @@ def test_by_default_ten_players_play_twenty_rounds(box: GameBox) -> None:
         ({"players": -3}, "greater than or equal to 2"),
         ({"players": 1_001}, "less than or equal to 1000"),
         ({"players": 2.5}, "valid integer"),
-        ({"players": True}, "true is no number"),
+        ({"players": True}, "true is not a number"),
         ({"players": "ten"}, "valid integer"),
         ({"rounds": 0}, "greater than or equal to 1"),
         ({"rounds": 10_001}, "less than or equal to 10000"),
@@ -54,15 +54,15 @@ def test_by_default_ten_players_play_twenty_rounds(box: GameBox) -> None:
     ],
 )
 def test_impossible_tables_are_refused(
-    box: GameBox, parameters: dict[str, Any], saying: str
+    game_spec: GameSpec, parameters: dict[str, Any], saying: str
 ) -> None:
     with pytest.raises(ValidationError, match=saying.replace("?", r"\?")):
-        box.rules.model_validate(parameters)
+        game_spec.rules.model_validate(parameters)
 
 
 def test_all_are_told_then_asked_at_once_then_told_again() -> None:
     game = DivideTheDollar(players=2, rounds=2)
-    table = Table(game, Deal(), "seed")
+    table = Table(game, Instance(), "seed")
     assert list(table.pending) == ["player_1", "player_2"]
     assert events(table, "player_1") == [Briefing(2, 2, 100, True)]
     table = table_of(game, (30, 40))
@@ -78,22 +78,22 @@ def test_all_are_told_then_asked_at_once_then_told_again() -> None:
 
 
 def test_a_choice_of_one_is_not_seen_by_those_who_are_still_to_answer() -> None:
-    table = Table(DivideTheDollar(players=3), Deal(), "seed")
-    before = table.asked("player_3")
+    table = Table(DivideTheDollar(players=3), Instance(), "seed")
+    before = table.request("player_3")
     table.answer("player_1", table.pending["player_1"].action.model_validate({"bid_amount": 9}))
-    assert table.asked("player_3") == before
+    assert table.request("player_3") == before
     assert events(table, "player_2") == [Briefing(3, 20, 100, True)]
 
 
 def test_the_order_of_answers_is_not_the_order_of_players() -> None:
-    table = Table(DivideTheDollar(players=3, rounds=1), Deal(), "seed")
+    table = Table(DivideTheDollar(players=3, rounds=1), Instance(), "seed")
     for seat, bid in (("player_3", 3), ("player_1", 1), ("player_2", 2)):
         table.answer(seat, table.pending[seat].action.model_validate({"bid_amount": bid}))
     assert table.outcome == Bids(choices=((1, 2, 3),), gains=((1.0, 2.0, 3.0),))
 
 
 def test_who_does_not_answer_ends_the_match_as_forfeited() -> None:
-    table = Table(DivideTheDollar(players=3), Deal(), "seed")
+    table = Table(DivideTheDollar(players=3), Instance(), "seed")
     table.forfeit("player_2")
     for seat in ("player_1", "player_3"):
         table.answer(seat, table.pending[seat].action.model_validate({"bid_amount": 5}))
@@ -103,7 +103,7 @@ def test_who_does_not_answer_ends_the_match_as_forfeited() -> None:
 
 
 def test_a_refused_choice_leaves_everything_as_it_was() -> None:
-    table = Table(DivideTheDollar(players=2), Deal(), "seed")
+    table = Table(DivideTheDollar(players=2), Instance(), "seed")
     bid = table.pending["player_1"].action.model_validate({"bid_amount": 101})
     with pytest.raises(IllegalAction, match='"bid_amount" must be from 0 to 100, not 101'):
         table.answer("player_1", bid)
@@ -123,33 +123,33 @@ def test_payoffs_are_the_sums_of_the_gains(rows: list[tuple[int, int]]) -> None:
 
 @ids
 @pytest.mark.parametrize("rounds", [1, 3])
-def test_the_last_thing_told_is_one_s_payoff(box: GameBox, rounds: int) -> None:
-    game: Any = box.rules.model_validate({"players": 3, "rounds": rounds})
-    table = play(game, Deal(), "seed", {"player": box.strategies["random"]})
-    told = {seat: events(table, seat)[-1] for seat in game.places}
+def test_the_last_thing_told_is_one_s_payoff(game_spec: GameSpec, rounds: int) -> None:
+    game: Any = game_spec.rules.model_validate({"players": 3, "rounds": rounds})
+    table = play(game, Instance(), "seed", {"player": game_spec.strategies["random"]})
+    told = {seat: events(table, seat)[-1] for seat in game.seats}
     payoffs = game.payoffs(table.outcome)
     assert told == {seat: Over(rounds, payoff) for seat, payoff in payoffs.items()}
 
 
-@pytest.mark.parametrize("box", [DOLLAR, GOODS], ids=lambda box: box.name)
-def test_what_is_not_refused_is_not_forbidden_in_words(box: GameBox) -> None:
+@pytest.mark.parametrize("game_spec", [DOLLAR, GOODS], ids=lambda game_spec: game_spec.name)
+def test_what_is_not_refused_is_not_forbidden_in_words(game_spec: GameSpec) -> None:
     for limits in (True, False):
-        game: Any = box.rules.model_validate({"players": 3, "limits": limits})
-        table = Table(game, Deal(), "seed")
+        game: Any = game_spec.rules.model_validate({"players": 3, "limits": limits})
+        table = Table(game, Instance(), "seed")
         (briefing,) = events(table, "player_1")
-        for style in versions(box):
-            words = style_in(box, style)
+        for style in versions(game_spec):
+            words = style_in(game_spec, style)
             for text in (words.tell(briefing, game, "player_1"),
                          words.ask(table.pending["player_1"], game)):  # fmt: skip
                 assert ("even below 0" in text or "even one below 0" in text) != limits
 
 
 @ids
-def test_a_single_round_is_not_one_of_many(box: GameBox) -> None:
-    game: Any = box.rules.model_validate({"players": 2, "rounds": 1})
-    (briefing,) = events(Table(game, Deal(), "seed"), "player_1")
-    for style in versions(box):
-        text = style_in(box, style).tell(briefing, game, "player_1")
+def test_a_single_round_is_not_one_of_many(game_spec: GameSpec) -> None:
+    game: Any = game_spec.rules.model_validate({"players": 2, "rounds": 1})
+    (briefing,) = events(Table(game, Instance(), "seed"), "player_1")
+    for style in versions(game_spec):
+        text = style_in(game_spec, style).tell(briefing, game, "player_1")
         for many in (
             "1 rounds",
             "each of 1",
@@ -162,32 +162,34 @@ def test_a_single_round_is_not_one_of_many(box: GameBox) -> None:
 
 
 @ids
-def test_a_thousand_players_can_play(box: GameBox) -> None:
-    game: Any = box.rules.model_validate({"players": 1_000, "rounds": 2})
-    outcome = played(game, box.strategies["equilibrium"])
+def test_a_thousand_players_can_play(game_spec: GameSpec) -> None:
+    game: Any = game_spec.rules.model_validate({"players": 1_000, "rounds": 2})
+    outcome = played(game, game_spec.strategies["equilibrium"])
     assert len(outcome.choices[1]) == 1_000
-    assert list(game.payoffs(outcome)) == list(game.places)
+    assert list(game.payoffs(outcome)) == list(game.seats)
 
 
 @ids
-def test_fixed_players_sit_with_any_others(box: GameBox) -> None:
-    game: Any = box.rules.model_validate({"players": 3, "rounds": 4})
-    pair = {"el_farol_bar": ("go", "stay")}.get(box.name, (3, 4))
-    fixed = box.strategies["fixed"].with_settings(choices=pair)
-    outcome = played(game, fixed, box.strategies["random"], box.strategies["equilibrium"])
+def test_fixed_players_sit_with_any_others(game_spec: GameSpec) -> None:
+    game: Any = game_spec.rules.model_validate({"players": 3, "rounds": 4})
+    pair = {"el_farol_bar": ("go", "stay")}.get(game_spec.name, (3, 4))
+    fixed = game_spec.strategies["fixed"].with_settings(choices=pair)
+    outcome = played(
+        game, fixed, game_spec.strategies["random"], game_spec.strategies["equilibrium"]
+    )
     assert tuple(row[0] for row in outcome.choices) == pair * 2
 
 
 @ids
 @pytest.mark.parametrize("choices", [[], ["maybe"], [1.5], [True], "1"])
-def test_fixed_choices_must_be_choices(box: GameBox, choices: object) -> None:
+def test_fixed_choices_must_be_choices(game_spec: GameSpec, choices: object) -> None:
     with pytest.raises(ValidationError):
-        box.strategies["fixed"].with_settings(choices=choices)
+        game_spec.strategies["fixed"].with_settings(choices=choices)
 
 
 @ids
-def test_random_play_differs_between_players_and_rounds(box: GameBox) -> None:
-    game: Any = box.rules.model_validate({"players": 8, "rounds": 8})
-    outcome = played(game, box.strategies["random"])
+def test_random_play_differs_between_players_and_rounds(game_spec: GameSpec) -> None:
+    game: Any = game_spec.rules.model_validate({"players": 8, "rounds": 8})
+    outcome = played(game, game_spec.strategies["random"])
     assert len(set(outcome.choices)) > 1
     assert len(set(zip(*outcome.choices, strict=True))) > 1

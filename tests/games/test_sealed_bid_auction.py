@@ -1,4 +1,4 @@
-"""The rules, theory, measures, strategies and words of the sealed-bid auction."""
+"""The rules, theory, metrics, strategies and words of the sealed-bid auction."""
 
 from fractions import Fraction
 from itertools import combinations
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cheaptalk.games.sealed_bid_auction import BOX
+from cheaptalk.games.sealed_bid_auction import SPEC
 from cheaptalk.games.sealed_bid_auction.events import Bid, Briefing, Prior, RoundResult, Turn
 from cheaptalk.games.sealed_bid_auction.rules import Bids, SealedBidAuction, Valuations
 from cheaptalk.games.sealed_bid_auction.strategies import equilibrium_bid
@@ -28,20 +28,20 @@ def auction(players: int = 3, rounds: int = 1, **parameters: Any) -> SealedBidAu
     return SealedBidAuction(players=players, rounds=rounds, **parameters)
 
 
-def result(game: SealedBidAuction, deal: Valuations, *bids: tuple[int, ...]) -> Result:
-    table = table_of(game, *bids, deal=deal)
+def result(game: SealedBidAuction, instance: Valuations, *bids: tuple[int, ...]) -> Result:
+    table = table_of(game, *bids, instance=instance)
     assert table.outcome is not None
-    return Result.of(game, deal, table.outcome)
+    return Result.of(game, instance, table.outcome)
 
 
 def measured(name: str, found: Result, published: bool = False) -> float | None:
-    return BOX.measures[name].variant(published)(found)
+    return SPEC.metrics[name].variant(published)(found)
 
 
 def gama_score(strategy: str, published: bool = False, **settings: Any) -> float | None:
     """The score of ten players of a strategy, with GAMA-Bench's valuations."""
-    outcome = played(GAMA, BOX.strategies[strategy].with_settings(**settings))
-    return measured("score", Result.of(GAMA, GAMA.deal(Chance("any")), outcome), published)
+    outcome = played(GAMA, SPEC.strategies[strategy].with_settings(**settings))
+    return measured("score", Result.of(GAMA, GAMA.draw_instance(Chance("any")), outcome), published)
 
 
 # Rules
@@ -59,7 +59,7 @@ def test_the_highest_bid_wins_and_pays_the_first_or_second_price(price: Any, pai
 
 def test_a_player_hears_the_winning_bid_and_the_price_but_not_whose_they_are() -> None:
     table = table_of(
-        auction(rounds=2, price="second"), (60, 70, 10), deal=worth((100, 90, 80), (10, 20, 30))
+        auction(rounds=2, price="second"), (60, 70, 10), instance=worth((100, 90, 80), (10, 20, 30))
     )
     assert events(table, "player_1")[-1] == RoundResult(1, 100, 60, 70, 60, False, False, 0)
     assert events(table, "player_2")[-1] == RoundResult(1, 90, 70, 70, 60, True, False, 30)
@@ -68,8 +68,8 @@ def test_a_player_hears_the_winning_bid_and_the_price_but_not_whose_they_are() -
 
 @pytest.mark.parametrize("favoured", ["player_1", "player_3"])
 def test_precedence_decides_ties_and_only_ties(favoured: str) -> None:
-    deal = worth((50, 50, 50), (50, 50, 50), precedence=((favoured,), (favoured,)))
-    found = result(auction(rounds=2), deal, (40, 30, 40), (10, 30, 20))
+    instance = worth((50, 50, 50), (50, 50, 50), precedence=((favoured,), (favoured,)))
+    found = result(auction(rounds=2), instance, (40, 30, 40), (10, 30, 20))
     assert found.outcome.winners == (favoured, "player_2")
 
 
@@ -84,7 +84,7 @@ def test_at_the_second_price_a_tied_winner_pays_its_bid() -> None:
 
 def test_ties_are_broken_by_lot() -> None:
     game = auction(players=2, rounds=400, low=10, high=20, distinct=False)
-    outcome = played(game, BOX.strategies["fixed"].with_settings(choices=(5,)))
+    outcome = played(game, SPEC.strategies["fixed"].with_settings(choices=(5,)))
     assert isinstance(outcome, Bids)
     assert outcome.winners.count("player_1") / 400 == pytest.approx(0.5, abs=0.08)
 
@@ -126,8 +126,8 @@ def test_a_bid_is_a_whole_number(bid: object) -> None:
 @pytest.mark.parametrize(
     ("parameters", "reason"),
     [
-        ({"low": 200}, "high: must be a whole number of steps above low"),
-        ({"step": 7}, "high: must be a whole number of steps above low"),
+        ({"low": 200}, "high: must be low plus a positive multiple of step"),
+        ({"step": 7}, "high: must be low plus a positive multiple of step"),
         ({"players": 22}, "distinct: 22 valuations cannot all differ, as only 21 are possible"),
         ({"high": 1_000_000, "step": 10}, "at most 10,001"),
         ({"draws": "gama", "distinct": False}, "draws: "),
@@ -144,8 +144,8 @@ def test_impossible_auctions_are_refused(parameters: dict[str, Any], reason: str
 
 
 def test_valuations_of_gama_bench_are_pythons_draws_with_seeds_42_to_61() -> None:
-    rows = GAMA.deal(Chance("any")).valuations
-    assert rows == GAMA.deal(Chance("another")).valuations
+    rows = GAMA.draw_instance(Chance("any")).valuations
+    assert rows == GAMA.draw_instance(Chance("another")).valuations
     assert rows[0] == (200, 30, 0, 80, 70, 160, 20, 110, 10, 100)
     assert rows[1] == (10, 90, 40, 140, 110, 30, 70, 190, 170, 130)
     assert rows[19] == (150, 50, 170, 60, 100, 90, 190, 120, 110, 0)
@@ -156,32 +156,32 @@ def test_valuations_of_gama_bench_are_pythons_draws_with_seeds_42_to_61() -> Non
 @given(st.integers(2, 6), st.integers(1, 5), st.booleans(), st.text(max_size=3))
 def test_valuations_lie_on_the_grid(players: int, rounds: int, distinct: bool, seed: str) -> None:
     game = auction(players, rounds, low=20, high=70, step=10, distinct=distinct)
-    deal = game.deal(Chance(seed))
-    assert [len(row) for row in deal.valuations] == [players] * rounds
-    for row, order in zip(deal.valuations, deal.precedence, strict=True):
+    instance = game.draw_instance(Chance(seed))
+    assert [len(row) for row in instance.valuations] == [players] * rounds
+    for row, order in zip(instance.valuations, instance.precedence, strict=True):
         assert set(row) <= set(range(20, 71, 10))
         assert not distinct or len(set(row)) == players
-        assert sorted(order) == sorted(game.places)
+        assert sorted(order) == sorted(game.seats)
 
 
 def test_every_valuation_is_as_likely() -> None:
     game = auction(2, 3_000, high=20)
-    drawn = [row[1] for row in game.deal(Chance("1")).valuations]
+    drawn = [row[1] for row in game.draw_instance(Chance("1")).valuations]
     assert [drawn.count(value) / 3_000 for value in (0, 10, 20)] == pytest.approx(
         [1 / 3] * 3, abs=0.04
     )
 
 
 def test_a_longer_match_is_dealt_the_same_hands_at_first() -> None:
-    short, long = (auction(3, rounds).deal(Chance("1")) for rounds in (2, 5))
+    short, long = (auction(3, rounds).draw_instance(Chance("1")) for rounds in (2, 5))
     assert long.valuations[:2] == short.valuations
     assert long.precedence[:2] == short.precedence
 
 
 def test_the_secret_of_a_player_is_its_valuations() -> None:
     game = auction(rounds=2)
-    deal = worth((10, 200, 30), (40, 200, 60))
-    secrets = {tuple(secret.owners): secret.deal for secret in game.secrets(deal)}
+    instance = worth((10, 200, 30), (40, 200, 60))
+    secrets = {tuple(secret.owners): secret.instance for secret in game.secrets(instance)}
     assert secrets == {
         ("player_1",): worth((200, 200, 30), (200, 200, 60)),
         ("player_3",): worth((10, 200, 200), (40, 200, 200)),
@@ -211,9 +211,9 @@ def test_no_bid_gains_more_than_the_first_price_equilibrium(
 def test_no_bid_gains_more_than_the_truth_at_the_second_price(values: list[int], bid: int) -> None:
     own, *others = values
     game = auction(len(values), price="second", limits=False)
-    deal = worth(tuple(values))
-    honest = game.gains(1, [int(equilibrium_bid(own, len(values), "second")), *others], deal)[0]
-    assert honest >= game.gains(1, [bid, *others], deal)[0]
+    instance = worth(tuple(values))
+    honest = game.gains(1, [int(equilibrium_bid(own, len(values), "second")), *others], instance)[0]
+    assert honest >= game.gains(1, [bid, *others], instance)[0]
 
 
 def test_on_a_grid_the_highest_other_valuation_is_less_by_a_part_of_the_step() -> None:
@@ -227,13 +227,13 @@ def test_a_least_valuation_raises_the_equilibrium() -> None:
     assert equilibrium_bid(150, 2, "first", low=100) == 125
     game = auction(2, 1, low=100, common_prior=True)
     table = Table(game, worth((150, 110)), "1")
-    strategy = BOX.strategies["equilibrium"]
-    assert strategy(table.asked("player_1")) == Bid(bid=125)
+    strategy = SPEC.strategies["equilibrium"]
+    assert strategy(table.request("player_1")) == Bid(bid=125)
     untold = Table(auction(2, 1, low=100), worth((150, 110)), "1")
-    assert strategy(untold.asked("player_1")) == Bid(bid=75)
+    assert strategy(untold.request("player_1")) == Bid(bid=75)
 
 
-# Measures
+# Metrics
 
 
 @pytest.mark.parametrize(
@@ -281,23 +281,23 @@ def test_no_share_where_nothing_is_worth_anything() -> None:
 @given(st.integers(0, 99), st.sampled_from(("first", "second")))
 def test_equilibrium_bids_sell_to_who_values_the_item_most(seed: int, price: Any) -> None:
     game = auction(5, 4, price=price)
-    deal = game.deal(Chance(f"{seed}").apart("deal"))
-    outcome = played(game, BOX.strategies["equilibrium"], seed=f"{seed}")
-    assert measured("efficiency", Result.of(game, deal, outcome)) == 1
+    instance = game.draw_instance(Chance(f"{seed}").apart("deal"))
+    outcome = played(game, SPEC.strategies["equilibrium"], seed=f"{seed}")
+    assert measured("efficiency", Result.of(game, instance, outcome)) == 1
 
 
 # Strategies
 
 
 def test_fixed_bids_in_turn_and_never_more_than_is_legal() -> None:
-    deal = worth((100, 30), (100, 30), (100, 30))
-    fixed = BOX.strategies["fixed"]
+    instance = worth((100, 30), (100, 30), (100, 30))
+    fixed = SPEC.strategies["fixed"]
     for limits, last in ((True, 30), (False, 80)):
-        table = Table(auction(2, 3, limits=limits), deal, "1")
+        table = Table(auction(2, 3, limits=limits), instance, "1")
         bids = []
         while not table.over:
             for seat in ("player_1", "player_2"):
-                action = fixed(table.asked(seat), choices=(20, 80))
+                action = fixed(table.request(seat), choices=(20, 80))
                 assert isinstance(action, Bid)
                 bids.append(action.bid)
                 table.answer(seat, action)
@@ -305,21 +305,21 @@ def test_fixed_bids_in_turn_and_never_more_than_is_legal() -> None:
 
 
 def test_random_bids_are_legal_and_differ() -> None:
-    outcome = played(auction(2, 50), BOX.strategies["random"])
+    outcome = played(auction(2, 50), SPEC.strategies["random"])
     assert len({bid for row in outcome.choices for bid in row}) > 10
 
 
 # Words
 
 
-@pytest.mark.parametrize("version", versions(BOX))
+@pytest.mark.parametrize("version", versions(SPEC))
 @pytest.mark.parametrize("price", ["first", "second"])
 @pytest.mark.parametrize("limits", [True, False])
 def test_every_version_tells_the_same_facts(version: str, price: Any, limits: bool) -> None:
     game = auction(4, 3, price=price, limits=limits)
-    deal = worth(*[(77, 90, 80, 12)] * 3)
-    style = style_in(BOX, version)
-    heard = table_of(game, (61, 70, 10, 0), deal=deal).heard["player_1"]
+    instance = worth(*[(77, 90, 80, 12)] * 3)
+    style = style_in(SPEC, version)
+    heard = table_of(game, (61, 70, 10, 0), instance=instance).heard["player_1"]
     briefing, turn, report = style.story(heard, game, "player_1")
     assert "Player 1" in briefing
     assert "3 round" in briefing or "Rounds: 3" in briefing
@@ -333,45 +333,45 @@ def test_every_version_tells_the_same_facts(version: str, price: Any, limits: bo
     assert '{"bid": <whole number>}' in style.how(Bid, game, "player_1")
 
 
-@pytest.mark.parametrize("version", versions(BOX))
+@pytest.mark.parametrize("version", versions(SPEC))
 @pytest.mark.parametrize("distinct", [True, False])
 def test_the_prior_is_told_where_it_is_common(version: str, distinct: bool) -> None:
     game = auction(3, 1, low=40, high=160, step=20, common_prior=True, distinct=distinct)
     (briefing, *_) = events(table_of(game), "player_1")
     assert isinstance(briefing, Briefing)
     assert briefing.prior == Prior(40, 160, 20, distinct)
-    text = style_in(BOX, version).tell(briefing, game, "player_1")
+    text = style_in(SPEC, version).tell(briefing, game, "player_1")
     assert "40, 60, and so on in steps of 20 up to 160" in text
     different = any(word in text for word in ("differ", "never the same", "no two"))
     assert different == distinct
 
 
-@pytest.mark.parametrize("version", versions(BOX))
+@pytest.mark.parametrize("version", versions(SPEC))
 def test_only_those_who_tied_are_told_of_the_lot(version: str) -> None:
     game = auction()
-    table = table_of(game, (5, 5, 4), deal=worth((9, 9, 9), precedence=(("player_2",),)))
+    table = table_of(game, (5, 5, 4), instance=worth((9, 9, 9), precedence=(("player_2",),)))
     told = [
-        style_in(BOX, version).tell(events(table, seat)[-2], game, seat) for seat in game.places
+        style_in(SPEC, version).tell(events(table, seat)[-2], game, seat) for seat in game.seats
     ]
     assert "the lot fell on another player." in told[0]
     assert "the lot fell on you." in told[1]
     assert "lot" not in told[2]
 
 
-@pytest.mark.parametrize("version", versions(BOX))
+@pytest.mark.parametrize("version", versions(SPEC))
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_every_round_has_a_new_item(version: str, rounds: int) -> None:
     game = auction(3, rounds)
-    text = style_in(BOX, version).tell(events(table_of(game), "player_1")[0], game, "player_1")
+    text = style_in(SPEC, version).tell(events(table_of(game), "player_1")[0], game, "player_1")
     new = any(words in text for words in ("new item", "new valuation", "item of the next round"))
     assert new == (rounds > 1)
     assert "not told" in text or "not disclosed" in text
 
 
-@pytest.mark.parametrize("version", versions(BOX))
+@pytest.mark.parametrize("version", versions(SPEC))
 def test_who_can_only_bid_0_is_told_so(version: str) -> None:
     game = auction()
-    table = table_of(game, deal=worth((0, 9, 9)))
-    asked = style_in(BOX, version).ask(table.pending["player_1"], game).lower()
+    table = table_of(game, instance=worth((0, 9, 9)))
+    asked = style_in(SPEC, version).ask(table.pending["player_1"], game).lower()
     assert "only 0" in asked or "only bid 0" in asked
     assert "0 to 0" not in asked

@@ -6,52 +6,52 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.games.battle_royale.rules import Battle, Fired
-from cheaptalk.games.chip_trading.measures import surplus_ratio
+from cheaptalk.games.chip_trading.metrics import surplus_ratio
 from cheaptalk.games.item_bargaining.events import Pool
 from cheaptalk.games.pirate_game.rules import Ballot, Voyage
 from cheaptalk.games.sealed_bid_auction.rules import Valuations
-from cheaptalk.rules import Chance, Deal, Outcome, Result, Table
+from cheaptalk.rules import Chance, Instance, Outcome, Result, Table
 from tests.games.tables import result_of, table_after, table_of
-from tests.games.test_chip_trading_measures import GAME, TWO, game, worths
+from tests.games.test_chip_trading_metrics import GAME, TWO, game, worths
 
 Points = dict[tuple[int, str | None], float | None]
 
 
 def series(result: Result, name: str, *, as_published: bool = False) -> Points:
     """A series of a result, by round and place."""
-    found = ct.game_box(result.game.name).series[name].variant(as_published)(result)
+    found = ct.get_game(result.game.name).series[name].variant(as_published)(result)
     return {(number, place): value for number, place, value in found}
 
 
 def result(table: Table) -> Result:
     """The result of a table that is over."""
     assert table.outcome is not None
-    return Result(table.game, table.deal, table.outcome, lambda: table.given)
+    return Result(table.game, table.instance, table.outcome, lambda: table.given)
 
 
 def rules_of(name: str, **parameters: Any) -> Any:
     """A game with these parameters."""
-    return ct.game_box(name).rules.model_validate(parameters)
+    return ct.get_game(name).rules.model_validate(parameters)
 
 
 def ended(name: str, outcome: Outcome, **parameters: Any) -> Result:
     """A match of a game without hidden cards that ended like this."""
-    return Result.of(rules_of(name, **parameters), Deal(), outcome)
+    return Result.of(rules_of(name, **parameters), Instance(), outcome)
 
 
 def test_every_game_has_series() -> None:
-    assert {name for name, box in ct.rules.games().items() if not box.series} == set()
+    assert {name for name, game_spec in ct.rules.games().items() if not game_spec.series} == set()
 
 
 def test_offers_of_items_are_shares_of_what_all_are_worth_to_each() -> None:
-    deal = Pool(quantities=(2, 1), values=((10, 20), (30, 40)), outside=(1, 1))
+    instance = Pool(quantities=(2, 1), values=((10, 20), (30, 40)), outside=(1, 1))
     table = table_after(
         rules_of("item_bargaining", quantities=(2, 1)),
         {"action": "COUNTEROFFER", "offer": [1, 0]},
         {"action": "COUNTEROFFER", "offer": [0, 1]},
         {"action": "COUNTEROFFER", "offer": [2, 0]},
         {"action": "ACCEPT"},
-        deal=deal,
+        instance=instance,
     )
     one, two, three = (1, "player_1"), (1, "player_2"), (2, "player_1")
     assert series(result(table), "demand") == {one: 30 / 40, two: 60 / 100, three: 20 / 40}
@@ -86,9 +86,9 @@ def test_prices_are_multiples_of_the_scale() -> None:
 
 def test_persuasion_is_quality_recommendation_and_purchase() -> None:
     rules = rules_of("persuasion", horizon=2, signal="binary")
-    deal = rules.deal_type.model_validate({"qualities": [True, False]})
+    instance = rules.instance_type.model_validate({"qualities": [True, False]})
     moves = ["yes", "yes", "yes", "no"]
-    table = table_after(rules, *({"decision": move} for move in moves), deal=deal)
+    table = table_after(rules, *({"decision": move} for move in moves), instance=instance)
     assert series(result(table), "high") == {(1, None): 1, (2, None): 0}
     assert series(result(table), "recommended") == {(1, "alice"): 1, (2, "alice"): 1}
     assert series(result(table), "bought") == {(1, "bob"): 1, (2, "bob"): 0}
@@ -104,12 +104,12 @@ def test_words_and_faults_are_told_turn_by_turn() -> None:
         {"books": 0, "hats": 0, "balls": 0},
         {"books": 0, "hats": 0, "balls": 0},
     )
-    first, second = table.game.places
+    first, second = table.game.seats
     said = series(result(table), "words")
     assert said == {(1, first): 5, (2, second): 1, (3, first): None, (4, second): None}
     assert series(result(table), "inconsistent")[1, first] == 1
     assert series(result(table), "inconsistent")[2, second] == 0
-    share = ct.game_box("deal_or_no_deal").measures["inconsistency"].of(result(table))
+    share = ct.get_game("deal_or_no_deal").metrics["inconsistency"].of(result(table))
     assert share == sum(series(result(table), "inconsistent").values()) / 4  # type: ignore[arg-type]
 
 
@@ -149,16 +149,16 @@ def test_rounds_of_all_at_once_have_a_row_for_all_and_for_each(
 
 def test_bids_stand_beside_valuations() -> None:
     rules = rules_of("sealed_bid_auction", players=3, rounds=1)
-    deal = Valuations(valuations=((100, 0, 40),))
-    auction = result(table_of(rules, (50, 0, 40), deal=deal))
+    instance = Valuations(valuations=((100, 0, 40),))
+    auction = result(table_of(rules, (50, 0, 40), instance=instance))
     assert list(series(auction, "valuation").values()) == [100, 100, 0, 40]
     assert list(series(auction, "bid").values()) == [50, 50, 0, 40]
     assert list(series(auction, "bid_share").values()) == [0.75, 0.5, None, 1]
     assert list(series(auction, "gain").values()) == [50, 50, 0, 0]
     nobody = Valuations(valuations=((0, 0, 0),))
-    nothing = result(table_of(rules, (0, 0, 0), deal=nobody))
+    nothing = result(table_of(rules, (0, 0, 0), instance=nobody))
     assert series(nothing, "bid_share")[1, None] is None
-    assert ct.game_box("sealed_bid_auction").measures["bid_share"].of(nothing) is None
+    assert ct.get_game("sealed_bid_auction").metrics["bid_share"].of(nothing) is None
 
 
 def test_a_battle_is_told_shot_by_shot() -> None:
@@ -204,8 +204,8 @@ def test_ballots_tell_plans_and_votes_of_those_aboard() -> None:
 
 def test_chips_are_told_turn_by_turn() -> None:
     rules = rules_of("chip_trading")
-    deal = rules.deal(Chance("x")).model_copy(update={"values": worths(*TWO)})
-    trading = Result.of(rules, deal, GAME)
+    instance = rules.draw_instance(Chance("x")).model_copy(update={"values": worths(*TWO)})
+    trading = Result.of(rules, instance, GAME)
     gains = series(trading, "gain")
     assert gains[1, None] == gains[2, None] == pytest.approx(6.3)
     assert gains[1, "player_1"] == pytest.approx(3.1)
@@ -222,5 +222,5 @@ def test_chips_are_told_turn_by_turn() -> None:
 def test_where_nothing_can_be_gained_there_is_no_share_of_it() -> None:
     same = game(((50, 50), (50, 50), (50, 50)), "1: 1 red for 1 blue")
     rules = rules_of("chip_trading")
-    trading = Result.of(rules, rules.deal(Chance("x")), same)
+    trading = Result.of(rules, rules.draw_instance(Chance("x")), same)
     assert set(series(trading, "surplus_ratio").values()) == {None}

@@ -22,15 +22,15 @@ GAMES: dict[str, tuple[dict[str, Any], str, str]] = {
 def moves(game: str, seed: str, **settings: str) -> tuple[list[Any], list[str]]:
     """What is done in a match in which somebody talks, and what is said there by the talker."""
     parameters, talker, other = GAMES[game]
-    box = ct.game_box(game)
-    rules = box.rules.model_validate(parameters)
+    game_spec = ct.get_game(game)
+    rules = game_spec.rules.model_validate(parameters)
     players = {
-        place: box.strategies["talker"].with_settings(**settings)
-        if place == talker else box.strategies[other].with_settings()
-        for place in rules.places
+        place: game_spec.strategies["talker"].with_settings(**settings)
+        if place == talker else game_spec.strategies[other].with_settings()
+        for place in rules.seats
     }  # fmt: skip
-    table = ct.play(rules, rules.deal(ct.Chance(seed)), seed, players)
-    given = [(one.seat, dict(one.action or {})) for one in table.given]
+    table = ct.play(rules, rules.draw_instance(ct.Chance(seed)), seed, players)
+    given = [(one.actor, dict(one.action or {})) for one in table.given]
     words = [fields.pop("message", None) or "" for seat, fields in given if seat == talker]
     for _, fields in given:
         fields.pop("message", None)
@@ -68,13 +68,13 @@ TACTICS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 @pytest.mark.parametrize("game", GAMES)
 def test_a_talker_does_what_the_strategy_does_whose_offers_it_makes(game: str) -> None:
     parameters, talker, other = GAMES[game]
-    box = ct.game_box(game)
-    rules = box.rules.model_validate(parameters)
+    game_spec = ct.get_game(game)
+    rules = game_spec.rules.model_validate(parameters)
     for setting, names in TACTICS[game].items():
         for name in names:
-            players = dict.fromkeys(rules.places, box.strategies[other].with_settings())
-            players[talker] = box.strategies[name].with_settings()
-            table = ct.play(rules, rules.deal(ct.Chance("4")), "4", players)
+            players = dict.fromkeys(rules.seats, game_spec.strategies[other].with_settings())
+            players[talker] = game_spec.strategies[name].with_settings()
+            table = ct.play(rules, rules.draw_instance(ct.Chance("4")), "4", players)
             bare = [dict(one.action or {}) for one in table.given]
             done = [fields for _, fields in moves(game, "4", manner="anchor", **{setting: name})[0]]
             assert done == [{k: v for k, v in one.items() if k != "message"} for one in bare]
@@ -82,13 +82,15 @@ def test_a_talker_does_what_the_strategy_does_whose_offers_it_makes(game: str) -
 
 def test_a_false_claim_is_false() -> None:
     """Of values that a check of the game can hold against the truth."""
-    box = ct.game_box("deal_or_no_deal")
-    rules = box.rules()
+    game_spec = ct.get_game("deal_or_no_deal")
+    rules = game_spec.rules()
     players = {
-        "player_1": box.strategies["talker"].with_settings(manner="false_claim", offers="greedy"),
-        "player_2": box.strategies["greedy"].with_settings(),
+        "player_1": game_spec.strategies["talker"].with_settings(
+            manner="false_claim", offers="greedy"
+        ),
+        "player_2": game_spec.strategies["greedy"].with_settings(),
     }
-    result = ct.play(rules, rules.deal(ct.Chance("9")), "9", players).result()
-    facts = box.checks["hallucination"](result)
+    result = ct.play(rules, rules.draw_instance(ct.Chance("9")), "9", players).result()
+    facts = game_spec.checks["hallucination"](result)
     assert "false value" in {kind for (_, seat), kind in facts.items() if seat == "player_1"}
     assert "false value" not in {kind for (_, seat), kind in facts.items() if seat == "player_2"}

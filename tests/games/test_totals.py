@@ -33,8 +33,8 @@ from cheaptalk.rules import Chance
 def test_totals_of_rounds_are_the_least_and_the_most_over_all_choices(
     game: Any, choices: Any
 ) -> None:
-    deal = game.deal(Chance("any"))
-    totals = [sum(game.gains(1, made, deal)) for made in product(choices, repeat=game.players)]
+    instance = game.draw_instance(Chance("any"))
+    totals = [sum(game.gains(1, made, instance)) for made in product(choices, repeat=game.players)]
     assert game.total_bounds()["player"] == pytest.approx((min(totals), max(totals)))
     longer = game.model_copy(update={"rounds": 5})
     rounds = 1 if game.name == "guess_the_average" else 5  # which pays the share of rounds won

@@ -13,14 +13,14 @@ STUDY = "talk"
 LAST = re.compile(r"answers:\n> (.*)")
 
 
-def play(store: Store, deals: int = 30, repeats: int = 1, name: str = STUDY) -> None:
-    """Noisy negotiators of Deal or No Deal on so many deals."""
+def play(store: Store, instances: int = 30, repeats: int = 1, name: str = STUDY) -> None:
+    """Noisy negotiators of Deal or No Deal on so many instances."""
     study = {
         "name": name,
         "games": [{"game": "deal_or_no_deal"}],
         "players": {"one": {"strategy": "noisy"}, "two": {"strategy": "noisy", "lying": 0.2}},
         "pairing": [["one", "two"]],
-        "deals": deals,
+        "instances": instances,
         "repeats": repeats,
     }
     ct.run(ct.studies.parse_study(study, "talk.yaml"), store)
@@ -52,7 +52,7 @@ def always(category: str) -> Canned:
 
 def checked(store: Store) -> dict[str, dict[str, str]]:
     """What the exact check says, by match and item."""
-    check = ct.game_box("deal_or_no_deal").checks["hallucination"]
+    check = ct.get_game("deal_or_no_deal").checks["hallucination"]
     return {
         record.id: {
             f"{request}/{seat}": said for (request, seat), said in check(record.result()).items()

@@ -43,7 +43,7 @@ def test_a_judge_who_is_always_right_agrees_fully(store: Store) -> None:
     (found,) = ct.judges.agreements(store, STUDY)
     assert found.reference == CHECK
     assert found.kappa == (1, None, None, 30)
-    assert found.kappa.missing == "no interval: no two deals differ in it"
+    assert found.kappa.missing == "no interval: all instances have the same value"
     assert found.precision.value == found.recall.value == found.same.value == 1
     assert found.items + found.silent == len(list(read_judgements(store)))
     assert found.matches == 30
@@ -61,12 +61,12 @@ def test_known_mistakes_are_found_as_the_confusion_they_are(store: Store) -> Non
     assert found.alike[:2] == (len(said) - missed, len(said))
     assert sum(row[0] for row in found.table[1:]) == missed
     assert found.table[0] == (len(said) - faults, 0, 0, 0)
-    for value, low, high, deals in (found.kappa, found.same.interval, found.recall.interval):
+    for value, low, high, instances in (found.kappa, found.same.interval, found.recall.interval):
         assert value is not None
         assert low is not None
         assert high is not None
         assert 0 < low < value < high < 1
-        assert 10 <= deals <= 30
+        assert 10 <= instances <= 30
 
 
 def test_a_judge_who_says_always_the_same_agrees_by_chance_alone(store: Store) -> None:
@@ -81,8 +81,8 @@ def test_a_judge_who_says_always_the_same_agrees_by_chance_alone(store: Store) -
 def test_a_check_that_reads_nothing_in_what_was_judged_says_so(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    play(store, deals=2)
-    checks = ct.game_box("deal_or_no_deal").checks
+    play(store, instances=2)
+    checks = ct.get_game("deal_or_no_deal").checks
     assert isinstance(checks, dict)
     monkeypatch.setitem(checks, "hallucination", lambda result: {})
     ct.judge(store, STUDY, judge_of(), models=always("consistent"))
@@ -90,7 +90,7 @@ def test_a_check_that_reads_nothing_in_what_was_judged_says_so(
     count = len(list(read_judgements(store)))
     assert (found.reference, found.items, found.silent) == (CHECK, 0, count)
     assert found.kappa.value is None
-    says_so = f"it says nothing of the {count} items with a verdict"
+    says_so = f"it has no verdict on the {count} items of this judge"
     assert ct.reports.agreement_lines(found) == [says_so]
 
 
@@ -117,22 +117,22 @@ def test_kappa_is_that_of_the_textbook() -> None:
     assert np.isnan(kappa(np.array([[[7, 0], [0, 0]]]), NOMINAL)[0])
 
 
-def test_too_few_deals_give_no_interval_however_many_matches(store: Store) -> None:
-    play(store, deals=ENOUGH - 1, repeats=2)
+def test_too_few_instances_give_no_interval_however_many_matches(store: Store) -> None:
+    play(store, instances=ENOUGH - 1, repeats=2)
     ct.judge(store, STUDY, judge_of(), models=knowing(store, wrong=3))
     (found,) = ct.judges.agreements(store, STUDY)
     assert found.matches == 2 * (ENOUGH - 1)
     assert found.kappa[1:] == (None, None, ENOUGH - 1)
-    assert "too few deals" in found.kappa.missing
+    assert "too few instances" in found.kappa.missing
     (section,) = ct.reports.judge_sections(store, STUDY)
-    assert all(one.numbers[1] == "too few deals" for one in section.players)
+    assert all(one.numbers[1] == "too few instances" for one in section.players)
     assert all(one["estimate"]["low"] is None for one in section.as_json()["players"])
     said = ct.reports.agreement_lines(found)
     assert all(" of " in line or " in " in line for line in said)
-    assert sum("too few deals" in line for line in said) == 5
+    assert sum("too few instances" in line for line in said) == 5
 
 
-def test_matches_on_one_deal_are_drawn_together() -> None:
+def test_matches_on_one_instance_are_drawn_together() -> None:
     def all_(tables: NDArray[Any]) -> NDArray[np.float64]:
         counts: NDArray[np.float64] = tables.sum(axis=(1, 2), dtype=float)
         return counts
@@ -162,7 +162,7 @@ def test_the_bootstrap_is_the_same_each_time(store: Store) -> None:
 
 
 def test_scores_have_means_and_no_precision(store: Store, tmp_path: object) -> None:
-    play(store, deals=3)
+    play(store, instances=3)
     rubric = ct.judges.Rubric.model_validate(
         {
             "name": "warmth", "item": "seat", "question": "How warm is the player?",
@@ -178,7 +178,7 @@ def test_scores_have_means_and_no_precision(store: Store, tmp_path: object) -> N
     assert pair.table[1][2] == pair.items == 6
     assert ct.reports.agreement_lines(pair)[0].startswith("quadratically weighted Cohen's kappa ")
     first, second = ct.reports.judge_sections(store, STUDY)
-    assert first.alone == "held against this judge, below: warmth by vllm/b"
+    assert first.alone == "compared with this judge below: warmth by vllm/b"
     assert second.alone == ""
     frame = ct.judges.verdict_frame(store, STUDY)
     assert frame["score"].sum() == 6 * 2 + 6 * 3

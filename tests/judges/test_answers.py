@@ -59,7 +59,11 @@ def test_the_answers_of_who_played_are_judged_and_kept_by_person(
     ]  # fmt: skip
     assert ct.records.judging_cost(store, STUDY).sendings == 3
     again = ct.judge(store, STUDY, BY, models=models)
-    assert (again.before, len(models.calls), again.nothing) == (3, 3, "all was judged before")
+    assert (again.before, len(models.calls), again.nothing) == (
+        3,
+        3,
+        "everything was judged before",
+    )
     assert ct.judges.verdict_frame(store, STUDY).is_empty()
     assert not examine(store).hurts
 
@@ -78,7 +82,7 @@ def test_a_person_s_answers_can_be_forgotten_with_all_that_judges_read(
         kept = {"try": 1, "state": "failed", "call": {}, "sent": 1.0, "attempt": 0, "request": 0}
         connection.execute(
             sa.insert(schema.calls),
-            [kept | {"match_id": ledger_id("d", answers_id(one)), "seat": "strategy"}
+            [kept | {"match_id": ledger_id("d", answers_id(one)), "actor": "strategy"}
              for one in ("p1", "p2")],
         )  # fmt: skip
         forget_answers(connection, "p1")
@@ -97,16 +101,16 @@ def test_a_sample_is_of_people_and_an_estimate_counts_their_answers(
 def test_what_cannot_be_judged_is_said_in_a_sentence(store: Store, people: People) -> None:
     rubric = BY.rubric
     cases = {
-        "it judges thoughts, and its surveys ask strategy, comments, satisfaction": {
+        "the rubric is for thoughts, and its surveys ask strategy, comments, satisfaction": {
             "answers": ["thoughts"]
         },
-        "nobody wrote any who played persuasion": {"games": ["persuasion"]},
+        "no participant who played persuasion wrote one": {"games": ["persuasion"]},
     }
     for saying, change in cases.items():
         with pytest.raises(ct.CheaptalkError, match=saying):
             first_item(store, STUDY, judge_of(rubric.model_copy(update=change), "vllm/judge"))
     store.register_study("empty", {"players": {}})
-    with pytest.raises(ct.CheaptalkError, match="nobody answered a survey"):
+    with pytest.raises(ct.CheaptalkError, match="no participant answered a survey"):
         first_item(store, "empty", BY)
 
 
@@ -131,11 +135,13 @@ def test_the_command_codes_answers_and_shows_what_was_said(
     with Store.open(path, create=True) as store:
         survey = ("survey", {"strategy": "Profit."}, None)
         People(store, STUDY).come("end", "complete", [survey], [TRADED])
-    command = ["judge", STUDY, "--judge", "theme-profit", "--store", str(path)]
+    command = ["judge", "run", STUDY, "--rubric", "theme-profit", "--store", str(path)]
     done = cheaptalk(*command, "--model", "script/legal")
     assert done.status == 0, done.err
     assert "in 1 of 1 participant" in done.out
-    shown = cheaptalk("judge", STUDY, "--report", "--store", str(path))
+    shown = cheaptalk("judge", "run", STUDY, "--results-only", "--store", str(path))
     assert "theme-profit" in shown.out
-    said = json.loads(cheaptalk("judge", STUDY, "--report", "--json", "--store", str(path)).out)
+    said = json.loads(
+        cheaptalk("judge", "run", STUDY, "--results-only", "--json", "--store", str(path)).out
+    )
     assert [one["len"] for one in said["answers"]] == [1]

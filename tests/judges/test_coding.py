@@ -68,7 +68,7 @@ def test_what_coding_took_is_no_study_s_and_status_says_it(
     models = Canned(lambda call, number: Reply(text=says(call), usage=usage, dollars=0.5))
     code_answers(store, ANSWERS, judge_of(), question=ASKED, models=models)
     said = cheaptalk("status", "--store", store.backend.address)
-    assert "judges took for no study, to code answers: 2 calls, 240 tokens, $" in said.out
+    assert "cost of judges outside studies (coding answers): 2 calls, 240 tokens, $" in said.out
     told = json.loads(cheaptalk("status", "--store", store.backend.address, "--json").out)
     assert (told["no_study"]["calls"], told["studies"]) == (2, [])
 
@@ -90,7 +90,7 @@ def test_a_reply_that_is_no_verdict_is_asked_for_again(store: Store) -> None:
 def test_a_failing_provider_is_named_and_the_rest_is_kept(store: Store) -> None:
     half = Canned(lambda call, _: says(call) if "green" in str(call.messages[-1]) else broken())
     with pytest.raises(
-        ct.CheaptalkError, match=r"1 answer of 2 could not be coded: .*overloaded.*; the others"
+        ct.CheaptalkError, match=r"1 answer of 2 could not be coded: .*overloaded.*; other verdicts"
     ):
         code_answers(store, ANSWERS, judge_of(), question=ASKED, models=half)
     models = Canned(says)
@@ -136,7 +136,9 @@ def test_a_judge_without_key_or_price_is_refused_before_anything_is_asked(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     judge = ct.judges.judge_of("theme-colours", "openai/gpt-x")
-    with pytest.raises(ct.CheaptalkError, match=r"the judge cannot be asked: .*OPENAI_API_KEY"):
+    with pytest.raises(
+        ct.CheaptalkError, match=r"the judge's model cannot be called: .*OPENAI_API_KEY"
+    ):
         code_answers(store, ANSWERS, judge, question=ASKED)
     with pytest.raises(ct.CheaptalkError, match="price"):
         code_answers(

@@ -30,7 +30,7 @@ def test_the_calls_are_those_that_are_then_made_and_the_tokens_within_the_range(
 
 
 def test_what_is_judged_is_not_counted_again(store: Store) -> None:
-    play(store, deals=10)
+    play(store, instances=10)
     whole = estimate_judging(store, STUDY, judge_of())
     ct.judge(store, STUDY, judge_of(), models=always("consistent"), sample=4)
     rest = estimate_judging(store, STUDY, judge_of())
@@ -38,7 +38,7 @@ def test_what_is_judged_is_not_counted_again(store: Store) -> None:
     assert rest.items + rest.before == whole.items
     ct.judge(store, STUDY, judge_of(), models=always("consistent"))
     none = estimate_judging(store, STUDY, judge_of())
-    assert (none.items, none.nothing) == (0, "all was judged before")
+    assert (none.items, none.nothing) == (0, "everything was judged before")
     assert none.amounts.calls == none.amounts.output_tokens == (0, 0)
 
 
@@ -50,12 +50,12 @@ def test_of_many_matches_some_are_read(store: Store, monkeypatch: pytest.MonkeyP
     part = estimate_judging(store, STUDY, judge_of())
     assert (part.matches, part.read) == (30, 15)
     assert part.items == pytest.approx(whole.items, rel=0.3)
-    assert "the 30 matches are as the 15 that were read" in part.assumes
+    assert "the 30 matches resemble the 15 that were read" in part.assumes
     assert estimate_judging(store, STUDY, judge_of(), sample=5).read == 5
 
 
 def test_the_price_is_that_of_the_judges_model(store: Store) -> None:
-    play(store, deals=2)
+    play(store, instances=2)
     assert estimate_judging(store, STUDY, judge_of("together/odd")).amounts.dollars is None
     takes = estimate_judging(store, STUDY, judge_of("openai/gpt-4o")).amounts
     price = ct.models.load_prices().of("openai/gpt-4o")

@@ -36,14 +36,14 @@ def verdict(messages: list[dict[str, str]]) -> str:
 
 
 class Run:
-    """``cheaptalk judge`` in a process of its own."""
+    """``cheaptalk judge run`` in a process of its own."""
 
     def __init__(self, url: str, store: Path) -> None:
         model = {"model": f"vllm/judge@{url}", "deadline": DEADLINE}
         self.judge = judge_of(model)
         self.command = [
-            sys.executable, "-m", "tests.attack.hurried", "judge", STUDY,
-            "--judge", "hallucination", "--model", json.dumps(model),
+            sys.executable, "-m", "tests.attack.hurried", "judge", "run", STUDY,
+            "--rubric", "hallucination", "--model", json.dumps(model),
             "--store", str(store), "--concurrency", "8",
         ]  # fmt: skip
 
@@ -73,7 +73,7 @@ class Run:
             with self.begin() as process:
                 said, _ = process.communicate()
             assert process.returncode in (0, 1), said
-            if "go on with: cheaptalk judge talk" not in said:
+            if "continue with: cheaptalk judge run talk" not in said:
                 assert (process.returncode == 1) == ("without a verdict" in said), said
                 return said
         raise AssertionError(said)
@@ -96,7 +96,7 @@ def read(store: Store, judge: str) -> Books:
 def test_killed_thrice_every_item_is_judged_once_and_every_token_is_found(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     with Store.open(path, create=True) as store:
-        play(store, deals=12)
+        play(store, instances=12)
     honest = [fault for fault in FAULTS if fault not in LIES]
     hostile = Hostile(0.2, honest, delay=0.05, late=2 * DEADLINE, answerer=verdict)
     with Server(handler=hostile) as server:
@@ -122,6 +122,6 @@ def test_killed_thrice_every_item_is_judged_once_and_every_token_is_found(tmp_pa
     assert had == sum(tokens_of(reply.get("usage", {})) for reply in books.replies)
     assert had + sum(one.lost for one in each) == sum(billed)
     assert {row["state"] for row in books.listed.values()} >= {"unresolved", "failed"}
-    shown = re.search(r"the judge has taken ([\d,]+) calls, ([\d,]+) tokens", said)
+    shown = re.search(r"for the study so far: ([\d,]+) calls, ([\d,]+) tokens", said)
     assert shown is not None
     assert int(shown[2].replace(",", "")) == had

@@ -35,7 +35,7 @@ def labelled(store: Store, folder: Path, sample: int = 60) -> Path:
     known = checked(store)
     rows = rows_of(sheet)
     for row in rows:
-        row["verdict"] = known[row["match"]].get(row["item"], "") + " "
+        row["verdict"] = known[row["match_id"]].get(row["item"], "") + " "
     return fill(folder / "labels.csv", rows)
 
 
@@ -46,7 +46,7 @@ def test_a_sheet_is_blind_shuffled_and_the_same_for_a_seed(store: Store, tmp_pat
         assert write_sheet(store, STUDY, RUBRIC, sheet, sample=20, seed=seed) == 20
     first, again, other = map(rows_of, sheets)
     assert first == again != other
-    assert [row["match"] for row in first] != sorted(row["match"] for row in first)
+    assert [row["match_id"] for row in first] != sorted(row["match_id"] for row in first)
     assert all("one" not in row["judged"] and row["verdict"] == "" for row in first)
     assert all("Player" in row["record"] for row in first)
 
@@ -57,7 +57,7 @@ def test_what_a_judge_judged_is_what_is_drawn(store: Store, tmp_path: Path) -> N
     number = write_sheet(store, STUDY, RUBRIC, tmp_path / "sheet.csv", sample=1_000)
     judged = ct.judges.verdict_frame(store, STUDY)
     assert number == judged.height
-    assert {row["match"] for row in rows_of(tmp_path / "sheet.csv")} == set(judged["match"])
+    assert {row["match_id"] for row in rows_of(tmp_path / "sheet.csv")} == set(judged["match_id"])
 
 
 def test_labels_are_a_judge_that_models_are_held_against(store: Store, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_labels_are_a_judge_that_models_are_held_against(store: Store, tmp_path:
 
 
 def test_wrong_labels_are_refused_with_their_row(store: Store, tmp_path: Path) -> None:
-    play(store, deals=2)
+    play(store, instances=2)
     labels = labelled(store, tmp_path)
     rows = [row for row in rows_of(labels) if row["verdict"].strip()]
 
@@ -102,12 +102,12 @@ def test_wrong_labels_are_refused_with_their_row(store: Store, tmp_path: Path) -
     assert "row 2: talk has no item 99/player_1 of match" in taking(
         rows[0] | {"item": "99/player_1"}
     )
-    assert "has no item" in taking(rows[0] | {"match": "nowhere"})
-    short = [{name: row[name] for name in ("match", "item")} for row in rows]
-    assert "there is no column verdict" in taking(*short)
+    assert "has no item" in taking(rows[0] | {"match_id": "nowhere"})
+    short = [{name: row[name] for name in ("match_id", "item")} for row in rows]
+    assert "missing column verdict" in taking(*short)
     take_labels(store, STUDY, RUBRIC, labels, by="hand")
     other = {"consistent": "false value"}.get(rows[0]["verdict"].strip(), "consistent")
-    assert "said" in taking(rows[0] | {"verdict": other})
+    assert "already labelled" in taking(rows[0] | {"verdict": other})
     with pytest.raises(ct.CheaptalkError, match="cannot be read as a CSV file"):
         take_labels(store, STUDY, RUBRIC, tmp_path / "nowhere.csv", by="hand")
 
@@ -115,21 +115,21 @@ def test_wrong_labels_are_refused_with_their_row(store: Store, tmp_path: Path) -
 def test_a_sheet_is_never_overwritten_and_needs_something_to_label(
     store: Store, tmp_path: Path
 ) -> None:
-    play(store, deals=1)
+    play(store, instances=1)
     sheet = tmp_path / "sheet.csv"
     write_sheet(store, STUDY, RUBRIC, sheet, sample=1)
-    with pytest.raises(ct.CheaptalkError, match="labels may stand in it"):
+    with pytest.raises(ct.CheaptalkError, match="may contain labels"):
         write_sheet(store, STUDY, RUBRIC, sheet)
     mute = ct.judges.Rubric(
         name="offers", item="move", actions=["Offer"], question="Is it fair?",
         categories={"fair": "half", "unfair": "less"},
     )  # fmt: skip
-    with pytest.raises(ct.CheaptalkError, match="nothing to label by offers: nobody gave"):
+    with pytest.raises(ct.CheaptalkError, match="nothing to label with offers: no player took"):
         write_sheet(store, STUDY, mute, tmp_path / "other.csv")
 
 
 def test_scores_are_labels_too(store: Store, tmp_path: Path) -> None:
-    play(store, deals=3)
+    play(store, instances=3)
     scale = ct.judges.Scale(low_means="hostile", high_means="warm")
     warmth = ct.judges.Rubric(name="warmth", item="seat", question="How warm?", scale=scale)
     sheet = tmp_path / "sheet.csv"
@@ -144,19 +144,22 @@ def test_the_command_writes_a_sheet_and_takes_it_in(
     cheaptalk: Command, store: Store, tmp_path: Path
 ) -> None:
     play(store)
-    at = ["--store", store.backend.address, "--judge", "hallucination"]
-    done = cheaptalk("label", STUDY, *at, "--sheet", "sheet.csv", "--sample", "5")
+    at = ["--store", store.backend.address, "--rubric", "hallucination"]
+    done = cheaptalk("judge", "label", STUDY, *at, "--sheet", "sheet.csv", "--sample", "5")
     assert done.status == 0, done.err
     assert "sheet.csv: 5 items to label" in done.out
     assert "false value: it states a worth" in done.out
-    assert f"cheaptalk label {STUDY} --judge hallucination --labels sheet.csv --store" in done.out
+    assert (
+        f"cheaptalk judge label {STUDY} --rubric hallucination --labels sheet.csv --store"
+        in done.out
+    )
     rows = [row | {"verdict": "consistent"} for row in rows_of(tmp_path / "sheet.csv")]
     fill(tmp_path / "sheet.csv", rows)
-    done = cheaptalk("label", STUDY, *at, "--labels", "sheet.csv")
-    assert f"{STUDY}: 5 labels taken in, 0 before, 0 without a verdict" in done.out
-    done = cheaptalk("label", STUDY, *at, "--labels", "sheet.csv", "--json")
+    done = cheaptalk("judge", "label", STUDY, *at, "--labels", "sheet.csv")
+    assert f"{STUDY}: 5 labels imported, 0 imported before, 0 without a verdict" in done.out
+    done = cheaptalk("judge", "label", STUDY, *at, "--labels", "sheet.csv", "--json")
     assert '"before": 5' in done.out
-    done = cheaptalk("label", STUDY, *at, "--sheet", "two.csv", "--json")
+    done = cheaptalk("judge", "label", STUDY, *at, "--sheet", "two.csv", "--json")
     assert '"items": 5' in done.out
     rubric = {
         "name": "warmth", "item": "seat", "question": "How warm is it?",
@@ -166,14 +169,14 @@ def test_the_command_writes_a_sheet_and_takes_it_in(
     scored = [
         "--store",
         store.backend.address,
-        "--judge",
+        "--rubric",
         "my warmth.yaml",
         "--sheet",
         "warmth.csv",
     ]
-    done = cheaptalk("label", STUDY, *scored)
+    done = cheaptalk("judge", "label", STUDY, *scored)
     assert "  1: hostile\n  7: warm\n" in done.out
-    assert "--judge 'my warmth.yaml' --labels warmth.csv" in done.out
-    done = cheaptalk("label", STUDY, *at)
+    assert "--rubric 'my warmth.yaml' --labels warmth.csv" in done.out
+    done = cheaptalk("judge", "label", STUDY, *at)
     assert done.status == 2
-    assert "name either --sheet" in done.err
+    assert "expected either --sheet" in done.err

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.judges.reliability import Metric, coincidences_by_deal, krippendorff_alpha
+from cheaptalk.judges.reliability import Metric, coincidences_by_instance, krippendorff_alpha
 from cheaptalk.records import Store
 from tests.fakes import Canned
 from tests.judges.judged import STUDY, always, judge_of, play
@@ -44,7 +44,7 @@ def alpha(ratings: Ratings, metric: Metric) -> float:
     ]
     known = sorted({one for rater in ratings for one in rater if one is not None})
     labels = [str(one) for one in range(known[0], known[-1] + 1)]
-    tables, _ = coincidences_by_deal(verdicts, labels, {"m": "deal"})
+    tables, _ = coincidences_by_instance(verdicts, labels, {"m": "deal"})
     return float(krippendorff_alpha(tables, metric)[0])
 
 
@@ -99,12 +99,12 @@ def test_three_judges_have_one_alpha_with_an_interval(store: Store) -> None:
         ct.judge(store, STUDY, judge_of(model), models=models, sample=sample, concurrency=1)
     (found,) = ct.judges.reliabilities(store, STUDY)
     assert (found.rubric, len(found.raters), found.metric) == ("hallucination", 3, "nominal")
-    value, low, high, deals = found.alpha
+    value, low, high, instances = found.alpha
     assert value is not None
     assert low is not None
     assert high is not None
     assert 0 < low < value < high < 1
-    assert 20 <= deals <= 25
+    assert 20 <= instances <= 25
     assert 2 * found.items < found.ratings < 3 * found.items
     sections = ct.reports.judge_sections(store, STUDY)
     assert [section.reliabilities for section in sections] == [[found]] * 3
@@ -134,18 +134,18 @@ def test_a_judge_alone_has_no_alpha_and_the_shares_of_its_verdicts_have_interval
     assert section.as_json()["players"][-1]["shares"]["consistent"]["low"] == low
 
 
-def test_alpha_on_few_deals_has_no_interval(store: Store) -> None:
-    play(store, deals=3)
+def test_alpha_on_few_instances_has_no_interval(store: Store) -> None:
+    play(store, instances=3)
     for model, said in (("vllm/a", "consistent"), ("vllm/b", "false value")):
         ct.judge(store, STUDY, judge_of(model), models=always(said))
     (found,) = ct.judges.reliabilities(store, STUDY)
     assert found.alpha.value is not None
     assert found.alpha.value < 0
-    assert "too few deals" in ct.reports.reliability_line(found)
+    assert "too few instances" in ct.reports.reliability_line(found)
 
 
 def test_scores_have_an_alpha_of_distances_and_one_of_order(store: Store) -> None:
-    play(store, deals=3)
+    play(store, instances=3)
     scale: dict[str, Any] = {"low": 1, "high": 7, "low_means": "cold", "high_means": "warm"}
     rubric = ct.judges.Rubric.model_validate(
         {"name": "warmth", "item": "seat", "question": "How warm is the player?", "scale": scale}

@@ -28,10 +28,10 @@ def test_a_rubric_of_the_package_fits_games_and_its_checks_know_its_verdicts(nam
 
 
 def test_checks_of_games_belong_to_rubrics() -> None:
-    for box in ct.rules.games().values():
-        assert set(box.checks) <= set(rubric_names())
-        for name in box.checks:
-            assert find_rubric(name).fits(box.name)
+    for game_spec in ct.rules.games().values():
+        assert set(game_spec.checks) <= set(rubric_names())
+        for name in game_spec.checks:
+            assert find_rubric(name).fits(game_spec.name)
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def test_checks_of_games_belong_to_rubrics() -> None:
         ({"found": ["rud"]}, 'found: no category "rud" (did you mean "rude"?)'),
         ({"games": ["bargain"]}, 'games: unknown game "bargain" (did you mean "bargaining"?)'),
         ({"games": ["bargaining"], "actions": ["Offr"]}, '"Offr" (did you mean "Offer"?)'),
-        ({"actions": ["foo"]}, 'actions: no answer of any game is "foo" (known: Bid, '),
-        ({"item": "seat", "actions": ["Offer"]}, "actions go with item: move"),
-        ({"item": "seat", "answers": ["age"]}, "answers go with item: answer"),
+        ({"actions": ["foo"]}, 'actions: no action of any game is named "foo" (known: Bid, '),
+        ({"item": "seat", "actions": ["Offer"]}, "actions: only allowed with item: move"),
+        ({"item": "seat", "answers": ["age"]}, "answers: only allowed with item: answer"),
         ({"examples": [{"seen": "x", "category": "odd", "reason": "y"}]}, 'no category "odd"'),
         ({"name": "no name"}, "name: should match pattern"),
         ({"qestion": "?"}, 'unknown key "qestion" (did you mean "question"?)'),
@@ -72,9 +72,9 @@ def test_a_rubric_of_a_game_that_is_gone_is_read_and_not_judged_by() -> None:
 def test_a_file_that_is_no_rubric_is_named(tmp_path: Path) -> None:
     file = tmp_path / "list.yaml"
     file.write_text("[1, 2]")
-    with pytest.raises(ct.CheaptalkError, match="a rubric is a mapping"):
+    with pytest.raises(ct.CheaptalkError, match="a rubric must be a mapping"):
         find_rubric(str(file))
-    with pytest.raises(ct.CheaptalkError, match="there is no such file"):
+    with pytest.raises(ct.CheaptalkError, match="file not found"):
         find_rubric(str(tmp_path / "none.yaml"))
     with pytest.raises(ct.CheaptalkError, match='did you mean "honesty"'):
         find_rubric("honest")
@@ -93,7 +93,7 @@ def test_a_scale_is_a_form_that_refuses_other_numbers() -> None:
 @pytest.mark.parametrize(
     ("model", "saying"),
     [
-        ("gpt-4o", "is no model string"),
+        ("gpt-4o", "is not a model string"),
         ({"temperature": 1}, "a judge needs a model"),
         ({"model": "vllm/x", "persona": "selfish"}, 'no setting "persona"'),
         ({"model": "vllm/x", "temperature": 9}, "temperature: should be less than or equal to 2"),

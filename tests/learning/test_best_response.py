@@ -27,7 +27,7 @@ def test_a_learned_response_gains_what_can_be_gained_and_no_more() -> None:
 
 
 def test_small_games_are_looked_into_exactly_and_others_by_a_response() -> None:
-    from cheaptalk.learning.examiner import exploitability  # noqa: PLC0415 - an extra
+    from cheaptalk.learning.evaluation import exploitability  # noqa: PLC0415 - an extra
 
     policy = untrained(RULES)
     tree = Tree(policy.game)

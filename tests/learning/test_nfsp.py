@@ -95,7 +95,7 @@ def test_bids_of_a_first_price_auction_are_shaded_by_the_number_of_bidders(playe
     game, values = array_game(rules), np.arange(11)
     training = nfsp.NFSP(game, nfsp.NFSPSettings(hidden=64))
     learned = training.train(training.begin(), 256 * 1_000, every=1_000)
-    begun = game.of_deals([Valuations(valuations=((value,) * players,)) for value in values])
+    begun = game.from_instances([Valuations(valuations=((value,) * players,)) for value in values])
     seen, legal = game.observe(begun, 0), game.legal(begun)
     bids = np.asarray(training.probabilities(learned, seen, legal)) @ values
     assert (np.diff(bids) > -0.2).all()
@@ -104,11 +104,11 @@ def test_bids_of_a_first_price_auction_are_shaded_by_the_number_of_bidders(playe
 
 def test_a_training_of_more_decisions_than_are_counted_is_refused() -> None:
     training = nfsp.NFSP(SMALL, nfsp.NFSPSettings(hidden=2))
-    with pytest.raises(CheaptalkError, match="up to 1,073,741,823 matches"):
+    with pytest.raises(CheaptalkError, match="limited to 1,073,741,823 matches"):
         training.train(training.begin(), 2**31)
 
 
 def test_losses_that_are_no_numbers_end_a_training() -> None:
     training = nfsp.NFSP(SMALL, nfsp.NFSPSettings(hidden=4, q_rate=1e30, matches=16))
-    with pytest.raises(algorithms.Diverged, match="lower rate"):
+    with pytest.raises(algorithms.Diverged, match="lower the learning rate"):
         training.train(training.begin(), 16 * 200, every=50)

@@ -53,12 +53,12 @@ def test_a_policy_plays_by_its_file_as_often_as_it_says(tmp_path: Path) -> None:
     found = read_policy(file)
     assert found.about == {"made": "here"}
     game = found.game
-    deal = RULES.deal(Chance("a deal"))
-    state = game.of_deals([deal])
+    instance = RULES.draw_instance(Chance("an instance"))
+    state = game.from_instances([instance])
     (wanted,) = policy.probabilities(game.observe(state, 0), game.legal(state))
     counts = np.zeros(game.actions)
     for number in range(3_000):
-        asked = Table(RULES, deal, f"luck {number}").asked("player_1")
+        asked = Table(RULES, instance, f"luck {number}").request("player_1")
         counts[game.number(asked, found.decide(asked))] += 1
     assert not counts[~game.legal(state)[0]].any()
     error = np.sqrt(wanted * (1 - wanted) / 3_000)
@@ -73,7 +73,7 @@ def test_policies_under_one_name_sit_down_where_each_was_trained(tmp_path: Path)
         write_policy(untrained(rules, rounds), Path(files[-1]))
     fixed = {"quantities": [1, 1], "highest_value": 2}
     study: dict[str, Any] = {
-        "name": "several", "deals": 2,
+        "name": "several", "instances": 2,
         "games": [{"game": "item_bargaining", "fixed": fixed, "grid": {"rounds": [1, 2]}}],
         "players": {"learned": {"policies": files}, "random": "random"}, "pairing": "all",
     }  # fmt: skip
@@ -92,7 +92,7 @@ def test_a_policy_sits_down_at_its_game_alone(tmp_path: Path) -> None:
     file = tmp_path / "p.safetensors"
     write_policy(untrained(), file)
     study: dict[str, Any] = {
-        "name": "learned", "deals": 3,
+        "name": "learned", "instances": 3,
         "games": [{"game": "item_bargaining",
                    "fixed": {"quantities": [1, 1], "highest_value": 2, "rounds": 2}}],
         "players": {"learned": {"policy": str(file)}, "soft": "soft"},
@@ -110,7 +110,7 @@ def test_a_policy_sits_down_at_its_game_alone(tmp_path: Path) -> None:
     assert len(ct.plan(ct.studies.parse_study(study, "x")).matches) == 12 + 3
     seat = PolicySeat.model_validate({"policy": str(file)})
     write_policy(untrained(seed=1), file)
-    with pytest.raises(PolicyError, match="another policy than when it was seated"):
+    with pytest.raises(PolicyError, match="has changed since it joined the study"):
         seat.check()
 
 
@@ -125,11 +125,13 @@ def test_a_policy_sits_down_at_its_game_alone(tmp_path: Path) -> None:
     ],
 )
 def test_a_policy_sits_at_tables_of_several_players(name: str, parameters: dict[str, Any]) -> None:
-    policy = untrained(ct.game_box(name).rules.model_validate(parameters))
+    policy = untrained(ct.get_game(name).rules.model_validate(parameters))
     rules = policy.game.rules
-    seated = dict.fromkeys(rules.places, policy.decide)
+    seated = dict.fromkeys(rules.seats, policy.decide)
     for number in range(5):
-        table = ct.play(rules, rules.deal(Chance("several", number)), f"match {number}", seated)
+        table = ct.play(
+            rules, rules.draw_instance(Chance("several", number)), f"match {number}", seated
+        )
         assert table.outcome is not None
 
 
@@ -142,12 +144,12 @@ def test_policies_that_come_with_the_package_play_their_games() -> None:
         assert file.stat().st_size < 2_000_000
         rules = policy.game.rules
         seat = PolicySeat.model_validate({"policy": file.stem})
-        place = next(iter(rules.places))
+        place = next(iter(rules.seats))
         assert seat.seat(rules, place) == seat
-        table = Table(rules, rules.deal(Chance("shipped")), "shipped")
+        table = Table(rules, rules.draw_instance(Chance("shipped")), "shipped")
         for _ in range(policy.game.longest):
-            for asked in [table.asked(one) for one in table.pending]:
-                table.answer(asked.seat, seat.decide()(asked))
+            for asked in [table.request(one) for one in table.pending]:
+                table.answer(asked.actor, seat.decide()(asked))
         assert table.over
 
 
@@ -159,18 +161,18 @@ def test_a_policy_of_another_network_plays_where_the_network_is_registered(tmp_p
         write_policy(Policy(game, weights, {}, network="linear"), file)
         found = read_policy(file)
         assert found.network == "linear"
-        seated = dict.fromkeys(RULES.places, found.decide)
-        table = ct.play(RULES, RULES.deal(Chance("x")), "x", seated)
+        seated = dict.fromkeys(RULES.seats, found.decide)
+        table = ct.play(RULES, RULES.draw_instance(Chance("x")), "x", seated)
         assert table.outcome is not None
-    with pytest.raises(PolicyError, match=r'registers its network "linear".*install the package'):
+    with pytest.raises(PolicyError, match=r'registers the network "linear".*install the package'):
         read_policy(file)
 
 
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [
-        (lambda weights: weights["first.kernel"].fill(np.nan), "first.kernel are not all finite"),
-        (lambda weights: weights["head.bias"].fill(np.inf), "head.bias are not all finite"),
+        (lambda weights: weights["first.kernel"].fill(np.nan), "not finite: first.kernel"),
+        (lambda weights: weights["head.bias"].fill(np.inf), "not finite: head.bias"),
         (lambda weights: weights.pop("second.bias"), "'second.bias' is missing"),
         (lambda weights: weights.update({"first.kernel": np.ones((2, 8))}), "do not fit"),
         (lambda weights: weights.update({"head.kernel": np.ones((8, 3))}), "do not fit"),
@@ -190,8 +192,8 @@ def test_a_policy_whose_probabilities_overflow_fails_and_makes_no_move() -> None
     policy = untrained()
     weights = {name: array * np.float32(1e30) for name, array in policy.weights.items()}
     policy = Policy(policy.game, weights, {})
-    asked = Table(RULES, RULES.deal(Chance("x")), "x").asked("player_1")
-    with pytest.raises(PolicyError, match="probabilities are not finite numbers"):
+    asked = Table(RULES, RULES.draw_instance(Chance("x")), "x").request("player_1")
+    with pytest.raises(PolicyError, match="probabilities are not finite;"):
         policy.decide(asked)
 
 
@@ -218,7 +220,7 @@ def test_a_malformed_header_is_refused_with_one_sentence(
     assert old in head
     head = head.replace(old, new, 1)
     file.write_bytes(len(head).to_bytes(8, "little") + head + data[8 + length :])
-    with pytest.raises(PolicyError, match="is no policy, or was cut short"):
+    with pytest.raises(PolicyError, match="is not a policy, or is truncated"):
         read_policy(file)
 
 
@@ -227,7 +229,7 @@ def test_a_file_that_was_cut_short_is_refused(tmp_path: Path, length: int) -> No
     file = tmp_path / "p.safetensors"
     write_policy(untrained(), file)
     file.write_bytes(file.read_bytes()[:length])
-    with pytest.raises(PolicyError, match="cut short"):
+    with pytest.raises(PolicyError, match="truncated"):
         read_policy(file)
     with pytest.raises(PolicyError, match="cannot be read"):
         read_policy(tmp_path / "none")

@@ -12,7 +12,7 @@ from cheaptalk.arrays.games import array_game
 from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.learning.tabular import Tree
-from cheaptalk.rules import Deal, Horizon
+from cheaptalk.rules import Horizon, Instance
 
 jax = pytest.importorskip("jax")
 rnad = pytest.importorskip("cheaptalk.learning.rnad")
@@ -47,7 +47,7 @@ def test_it_divides_money_as_the_subgame_perfect_equilibrium_does(
     game = BargainingArrays(rules, 20)
     training = rnad.RNaD(game, rnad.RNaDSettings(hidden=64, eta=0.1, **QUICK))
     learned = training.train(training.begin(), 256 * 1_500)
-    begun = game.of_deals([Deal()])
+    begun = game.from_instances([Instance()])
     shares = training.policy(learned).probabilities(game.observe(begun, 0), game.legal(begun))
     asked = shares[0, len(game.answers) :] @ np.linspace(0, 1, 21)
     assert asked == pytest.approx(share, abs=0.06)
@@ -57,7 +57,7 @@ def test_a_player_that_explores_takes_any_action_all_through_a_match() -> None:
     training = rnad.RNaD(LONGER, rnad.RNaDSettings(hidden=8, matches=400))
     weights = training.begin().weights
     explores = np.tile([[True, False], [False, True]], (200, 1))
-    luck = jax.random.uniform(jax.random.key(1), (400, LONGER.luck))
+    luck = jax.random.uniform(jax.random.key(1), (400, LONGER.uniforms))
     act = partial(training._act, weights, explores)
     played = rnad.play(LONGER, luck, act, jax.random.key(2))
     here, player, acted = (np.asarray(one) for one in (played.here, played.player, played.more))
@@ -122,7 +122,7 @@ def test_a_step_moves_logits_and_values_as_worked_out_by_hand() -> None:
     learned = training.begin()._replace(
         weights=nets[0], target=nets[1], anchor=nets[2], before=nets[3], loops=rnad.jnp.array(3)
     )  # of eight loops with this anchor, so that it weighs three quarters
-    luck = jax.random.uniform(keys[0], (16, LONGER.luck))
+    luck = jax.random.uniform(keys[0], (16, LONGER.uniforms))
     calm = np.zeros((16, 2), bool)
     played = rnad.play(LONGER, luck, lambda *asked: training._act(nets[0], calm, *asked), keys[1])
     slope, _ = jax.jit(training._slope)(learned, played)

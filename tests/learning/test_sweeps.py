@@ -37,8 +37,8 @@ def test_each_combination_is_the_training_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("varied", "said"),
     [
-        ({"q_buffer": [1, 2]}, "q_buffer: a setting varies or is set, not both"),
-        ({"seed": []}, "seed: no value is given"),
+        ({"q_buffer": [1, 2]}, "q_buffer: a setting is either fixed or varied, not both"),
+        ({"seed": []}, "seed: no values given"),
         ({"hiden": [1]}, "hiden"),
         ({"seed": list(range(1_001))}, "more than 1,000 combinations"),
     ],
@@ -52,11 +52,15 @@ def test_what_cannot_be_swept_is_told(
 
 
 def test_the_command_line_says_how_each_went(cheaptalk: Command) -> None:
-    small = [one for name, value in FIXED.items() for one in ("--with", f"{name}={value}")]
+    small = [
+        one for name, value in FIXED.items() for one in ("--hyperparameter", f"{name}={value}")
+    ]
     game = ["--game", "BG4", "--set", "rounds=2", "--matches", "32"]
-    done = cheaptalk("train", "nfsp", *game, *small, "--vary", "hidden=[4]", "--out", "found")
+    done = cheaptalk(
+        "train", "policy", "nfsp", *game, *small, "--vary", "hidden=[4]", "--out", "found"
+    )
     assert done.status == 0, done
     header, first, where = done.out.strip().splitlines()
     assert header.split()[:3] == ["hidden", "matches", "returns"]
     assert first.split()[:2] == ["4", "32"]
-    assert where == "The policies are in found"
+    assert where == "Policies written to found"

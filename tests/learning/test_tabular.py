@@ -16,7 +16,7 @@ from cheaptalk.games.pirate_game.rules import PirateGame
 from cheaptalk.games.pirate_game.theory import fates
 from cheaptalk.games.sealed_bid_auction.rules import SealedBidAuction
 from cheaptalk.learning.tabular import TooLarge, Tree, solve
-from cheaptalk.rules import Asked, Deal, Horizon, Table
+from cheaptalk.rules import DecisionRequest, Horizon, Instance, Table
 
 TINY = ItemBargaining(quantities=(1, 1), highest_value=1, rounds=1, discount=0.9)
 """Two items worth a point each, and outside options of one or two points."""
@@ -25,26 +25,26 @@ OPENINGS = [Move(action="WALK"), *(Move(action="COUNTEROFFER", offer=one) for on
 ANSWERS = [*OPENINGS, Move(action="ACCEPT")]
 
 
-def knows(asked: Asked) -> tuple[Any, ...]:
+def knows(asked: DecisionRequest) -> tuple[Any, ...]:
     """What a seat of the tiny game goes by: its outside option, and what it is offered."""
     briefing: Briefing = asked.briefing
     offer = asked.event.offer if isinstance(asked.event, OfferMade) else None
     return briefing.outside, offer
 
 
-def worth(deal: Deal, second: Mapping[tuple[Any, ...], Move], first: Move) -> float:
+def worth(instance: Instance, second: Mapping[tuple[Any, ...], Move], first: Move) -> float:
     """What player 2 gets by a pure strategy against one opening."""
-    table = Table(TINY, deal, "tiny")
+    table = Table(TINY, instance, "tiny")
     table.answer("player_1", first)
     if not table.over:
-        table.answer("player_2", second[knows(table.asked("player_2"))])
+        table.answer("player_2", second[knows(table.request("player_2"))])
     assert table.outcome is not None
-    return TINY.place_payoffs(table.outcome)["player_2"]
+    return TINY.seat_payoffs(table.outcome)["player_2"]
 
 
 def test_no_strategy_gets_more_than_the_best_response() -> None:
     game = array_game(TINY)
-    tree, (deals, chances) = Tree(game), game.every_deal()
+    tree, (instances, chances) = Tree(game), game.every_instance()
     assert sum(chances) == pytest.approx(1)
     decisions = list(product((1, 2), OFFERS))
     got = []
@@ -52,17 +52,17 @@ def test_no_strategy_gets_more_than_the_best_response() -> None:
     for choices in product((walk, accept), repeat=len(decisions)):  # a late offer is a walk
         second = dict(zip(decisions, choices, strict=True))
         got.append(sum(
-            chance * np.mean([worth(deal, second, first) for first in OPENINGS])
-            for deal, chance in zip(deals, chances, strict=True)
+            chance * np.mean([worth(instance, second, first) for first in OPENINGS])
+            for instance, chance in zip(instances, chances, strict=True)
         ))  # fmt: skip
     best, policy = tree.best_response(tree.uniform(), 1)
     assert best == pytest.approx(max(got))
     assert min(got) < best - 0.1
     assert tree.expected(policy)[1] == pytest.approx(best)
     even = [
-        chance * np.mean([worth(deal, dict.fromkeys(decisions, answer), first)
+        chance * np.mean([worth(instance, dict.fromkeys(decisions, answer), first)
                           for first in OPENINGS for answer in ANSWERS])
-        for deal, chance in zip(deals, chances, strict=True)
+        for instance, chance in zip(instances, chances, strict=True)
     ]  # fmt: skip
     assert tree.expected(tree.uniform())[1] == pytest.approx(sum(even))
 
@@ -81,7 +81,9 @@ def test_nobody_gains_by_leaving_what_cfr_came_to(rules: Any, parts: int | None)
     game = array_game(rules) if parts is None else type(array_game(rules))(rules, parts)  # type: ignore[call-arg]
     tree, looks = Tree(game), []
     uniform = tree.gains(tree.uniform())
-    found = solve(tree, 60, looks=3, progress=lambda number, gains: looks.append((number, gains)))
+    found = solve(
+        tree, 60, evaluations=3, progress=lambda number, gains: looks.append((number, gains))
+    )
     most = max(game.rules.payoff_bounds().values(), key=lambda one: one[1])[1]
     assert [number for number, _ in looks] == [20, 40, 60] == list(found.gains)
     assert max(found.gains[60]) < 0.01 * most
@@ -94,9 +96,9 @@ def test_nobody_gains_by_leaving_what_cfr_came_to(rules: Any, parts: int | None)
 def test_what_is_expected_is_what_random_play_comes_to() -> None:
     game = array_game(ItemBargaining(quantities=(2, 1), highest_value=2, rounds=2))
     tree, luck, count = Tree(game), np.random.default_rng(5), 40_000
-    state = game.deal(luck.random((count, game.luck)))
+    state = game.draw_instance(luck.random((count, game.uniforms)))
     for _ in range(game.longest):
-        state = game.step(state, game.drawn(state, luck.random(count)))
+        state = game.step(state, game.random_action(state, luck.random(count)))
     returns = game.returns(state)
     error = returns.std(axis=0) / np.sqrt(count)
     assert (np.abs(returns.mean(axis=0) - tree.expected(tree.uniform())) < 4 * error).all()
@@ -106,8 +108,8 @@ def test_what_is_too_large_is_refused() -> None:
     with pytest.raises(NotArrayed, match="highest_value"):
         Tree(array_game(ItemBargaining()))
     game = array_game(ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2))
-    with pytest.raises(TooLarge, match="more than 1,000 nodes; take smaller parameters"):
-        Tree(game, most=1_000)
+    with pytest.raises(TooLarge, match="more than 1,000 nodes; use smaller parameters"):
+        Tree(game, max_nodes=1_000)
 
 
 def test_pirates_come_to_what_backward_induction_says() -> None:
@@ -124,5 +126,5 @@ def test_bidders_in_an_auction_come_to_an_equilibrium() -> None:
     assert tree.chances.shape == (18,)
     assert tree.decisions == 6
     assert tree.gains(solve(tree, 200).policy).max() < 0.01
-    with pytest.raises(NotArrayed, match="too many deals"):
+    with pytest.raises(NotArrayed, match="too many instances"):
         Tree(array_game(SealedBidAuction()))

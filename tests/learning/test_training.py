@@ -50,7 +50,7 @@ def test_all_algorithms_are_tried_here_and_what_they_tell_is_explained() -> None
     }
     page = (Path(__file__).parents[2] / "docs" / "reference" / "learning.md").read_text()
     for name in SMALL:
-        assert f"| `{name}` tells |" in page
+        assert f"| `{name}` |" in page
         assert all(f"| `{one}` |" in page for one in algorithms.ALGORITHMS[name].metrics)
 
 
@@ -94,7 +94,9 @@ def test_numbers_that_are_none_end_a_training_and_what_was_good_stays(
 
     monkeypatch.setattr(kind, "_loop", broken)
     monkeypatch.setattr(training, "SECONDS", 0.0)
-    with pytest.raises(algorithms.Diverged, match=r"after 3,200 matches .* take a lower rate"):
+    with pytest.raises(
+        algorithms.Diverged, match=r"after 3,200 matches .* lower the learning rate"
+    ):
         training.train(algorithm, RULES, settings(algorithm), 16 * 350, file)
     assert ct.learning.read_policy(file).about["matches"] == 1600
     monkeypatch.undo()
@@ -111,7 +113,7 @@ def test_a_checkpoint_of_another_training_is_refused_and_one_cut_short(tmp_path:
     with pytest.raises(checkpoints.CheckpointError, match="settings batch 128, not 64"):
         checkpoints.load(other, file)
     file.write_bytes(file.read_bytes()[:500])
-    with pytest.raises(checkpoints.CheckpointError, match="cut short"):
+    with pytest.raises(checkpoints.CheckpointError, match="truncated"):
         checkpoints.load(nfsp, file)
 
 
@@ -154,20 +156,45 @@ def test_the_command_trains_by_name_and_says_what_is_not_there(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
     out = tmp_path / "p"
-    small = ["--set", "quantities=[1, 1]", "--set", "highest_value=2", "--with", "hidden=4"]
-    words = ["train", "rnad-bg4", "--out", str(out), "--matches", "512", "--device", "cpu", *small]
+    small = [
+        "--set",
+        "quantities=[1, 1]",
+        "--set",
+        "highest_value=2",
+        "--hyperparameter",
+        "hidden=4",
+    ]
+    words = [
+        "train",
+        "policy",
+        "rnad-bg4",
+        "--out",
+        str(out),
+        "--matches",
+        "512",
+        "--device",
+        "cpu",
+        *small,
+    ]
     page = tmp_path / "curves.html"
-    more = ["--with", "sizes=[5, 10]", "--with", "repeats=[1, 1]", "--page", str(page)]
+    more = [
+        "--hyperparameter",
+        "sizes=[5, 10]",
+        "--hyperparameter",
+        "repeats=[1, 1]",
+        "--progress-page",
+        str(page),
+    ]
     more += ["--track", f"tensorboard:{tmp_path / 'board'}"]
     done = cheaptalk(*words, *more, "--json")
     assert done.status == 0, done.err
-    assert "It has learned from 512 matches" in page.read_text()
+    assert "The policy has been trained on 512 matches" in page.read_text()
     assert 'http-equiv="refresh"' not in page.read_text()
     assert [one.name for one in (tmp_path / "board" / "p").iterdir()]
     told = json.loads(done.out)["told"]
     assert told["matches"] == 512
-    looked = cheaptalk("exploitability", str(out), "--matches", "512")
-    assert "player_2 gets" in looked.out
+    looked = cheaptalk("train", "exploitability", str(out), "--matches", "512")
+    assert "player_2: payoff " in looked.out
     assert "learned from 512 matches: a lower bound" in looked.out
     policy = ct.learning.read_policy(out)
     assert policy.game.rules.discount == 0.9
@@ -176,9 +203,9 @@ def test_the_command_trains_by_name_and_says_what_is_not_there(
         (["rnad", "--out", str(out)], "name a game with --game"),
         (["sarsa", "--game", "BG4", "--out", str(out)], "unknown learning algorithm"),
         (["rnad-bg4", "--out", str(out), "--device", "gpu"], "JAX finds no gpu here"),
-        (["rnad-bg4", "--out", str(out), "--with", "sizes=[5]"], "as many"),
+        (["rnad-bg4", "--out", str(out), "--hyperparameter", "sizes=[5]"], "the same length"),
     ):
-        done = cheaptalk("train", *wrong)
+        done = cheaptalk("train", "policy", *wrong)
         assert done.status != 0
         assert said in done.err
 
@@ -188,7 +215,7 @@ def test_the_command_trains_by_name_and_says_what_is_not_there(
     [
         "import cheaptalk.learning, jax, scipy.special",
         "import cheaptalk.arrays.games, jax.numpy, scipy.optimize",
-        "import cheaptalk.games.chip_trading.measures, numpy.random, scipy.stats",
+        "import cheaptalk.games.chip_trading.metrics, numpy.random, scipy.stats",
         "import cheaptalk as ct; ct.learning.train; ct.reports.write_curves",
         "import cheaptalk as ct; ct.learning.read_policy; import scipy.special",
         "import cheaptalk as ct, jax; ct.arrays.array_game; import numpy.linalg, scipy.linalg",
@@ -209,7 +236,7 @@ def test_a_training_whose_policy_no_file_can_hold_is_refused_before_it_begins(
     odd = type("Odd", (kind,), {"name": "odd", "network": "nowhere"})
     ct.register(odd, name="odd")
     try:
-        with pytest.raises(ct.CheaptalkError, match='registers its network "nowhere"'):
+        with pytest.raises(ct.CheaptalkError, match='registers the network "nowhere"'):
             training.train("odd", RULES, settings("nfsp"), 16 * 100, tmp_path / "p")
     finally:
         algorithms.ALGORITHMS.remove("odd")

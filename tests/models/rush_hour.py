@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import count
 
 from cheaptalk.models import Failure, Reply
-from cheaptalk.models.flow_control import START, Lane, Trouble, trouble_of
+from cheaptalk.models.flow_control import START, RateLimiter, Trouble, trouble_of
 
 ANSWER = Reply(text="Yes.")
 SOON = 0.005
@@ -52,7 +52,7 @@ class RushHour:
         self.now = 0.0
         self.luck = luck(seed)
         self.server = server
-        self.lane = Lane("tiny", start=start, clock=lambda: self.now, luck=self.luck)
+        self.limiter = RateLimiter("tiny", start=start, clock=lambda: self.now, rng=self.luck)
         self.waiting = [0.0] * callers
         self.answered: list[float] = []
         self.sent: list[float] = []
@@ -77,19 +77,19 @@ class RushHour:
 
     def _admit(self) -> None:
         while self.waiting:
-            wait = self.lane.wait()
+            wait = self.limiter.wait()
             if wait > 0:
                 if wait < float("inf"):
                     self.at(self.now + wait, self._admit)
                 return
             self.longest_wait = max(self.longest_wait, self.now - self.waiting.pop(0))
-            sent = self.lane.go()
+            sent = self.limiter.go()
             self.sent.append(self.now)
             reply, seconds = self.server(self)
             self.at(self.now + seconds, lambda sent=sent, reply=reply: self._back(sent, reply))  # type: ignore[misc]
 
     def _back(self, sent: object, reply: Reply) -> None:
-        self.lane.back(sent, reply)  # type: ignore[arg-type]
+        self.limiter.back(sent, reply)  # type: ignore[arg-type]
         trouble = trouble_of(reply)
         if trouble is None:
             self.answered.append(self.now)

@@ -60,7 +60,7 @@ def test_any_other_answer_is_the_agent_s_failure(data: Any) -> None:
     (reply,), _ = exchange(always(data), call)
     assert (reply.text, reply.failure) == (None, Failure.PROVIDER_ERROR)
     assert reply.detail is not None
-    assert "not what it should be" in reply.detail
+    assert "is malformed" in reply.detail
     assert reply.detail.endswith(f"; it begins with: {json.dumps(data)}")
 
 
@@ -70,7 +70,7 @@ def test_any_other_answer_is_the_agent_s_failure(data: Any) -> None:
         (b"I accept, my friend. " * 20, "it begins with: I accept, my friend. I accept"),
         (b'{"text": "\xff"}', "it begins with: {"),
         (b"", "it is empty"),
-        (b'{"text": "' + b"x" * LARGEST + b'"}', f"the reply is longer than {LARGEST:,} bytes"),
+        (b'{"text": "' + b"x" * LARGEST + b'"}', f"the response is longer than {LARGEST:,} bytes"),
     ],
     ids=["words", "bytes", "nothing", "too much"],
 )

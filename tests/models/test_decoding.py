@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cheaptalk.models.decoding import TO_COME, Draw, attention, drawn_at_once, roomy_cache
+from cheaptalk.models.decoding import TO_COME, Draw, attention, roomy_cache, with_single_draw
 from cheaptalk.models.local import Generator
 from tests.tiny_model import make_tiny_model
 
@@ -68,7 +68,7 @@ def test_what_narrows_the_choice_is_left_to_transformers(
     given: dict[str, Any], own: dict[str, Any], at_once: bool
 ) -> None:
     config = import_module("transformers").GenerationConfig(do_sample=True, **own)
-    made = drawn_at_once(SimpleNamespace(generation_config=config), given | {"do_sample": True})
+    made = with_single_draw(SimpleNamespace(generation_config=config), given | {"do_sample": True})
     assert made["do_sample"] is not at_once
     assert ("logits_processor" in made) is at_once
 

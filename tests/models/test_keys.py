@@ -13,13 +13,13 @@ import pytest
 from aiohttp import web
 
 import cheaptalk as ct
+from cheaptalk.mock_server.formats import completion
 from cheaptalk.models import ChatMessage, ModelCall, ModelName, Reply
 from cheaptalk.models.batch.protocol import BatchLine, BatchServer
 from cheaptalk.models.clients import open_batches
 from cheaptalk.models.http.failures import EndpointTrouble
 from cheaptalk.models.http.secrets import scrubbed
 from cheaptalk.models.http.transport import proxy_of
-from cheaptalk.stand_in.formats import completion
 from tests import batch_server
 from tests.conftest import Command
 from tests.fakes import Server, at_home, study, with_model
@@ -238,7 +238,7 @@ def test_no_batch_repeats_the_key(wire: str, step: str, keys: None) -> None:
     assert f"x{KEY[:3]}" not in said
 
 
-def telling(status: int) -> Callable[..., Awaitable[web.StreamResponse]]:
+def highlight(status: int) -> Callable[..., Awaitable[web.StreamResponse]]:
     """A server that repeats the key that it was sent, wherever it can."""
 
     async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
@@ -256,11 +256,11 @@ def test_neither_store_nor_export_holds_a_key(
     status: int, tmp_path: Path, keys: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     with (
-        Server(handler=telling(status)) as server,
+        Server(handler=highlight(status)) as server,
         at_home("vllm", server.url),
         ct.Store.open(tmp_path / "keys.sqlite", create=True) as store,
     ):
-        progress = ct.run(study(**with_model(server.url) | {"deals": 1}), store)
+        progress = ct.run(study(**with_model(server.url) | {"instances": 1}), store)
         ct.export(store, "small", tmp_path / "out", "jsonl")
         records = [record.as_json() for record in store.records("small", bodies=True)]
     assert len(records) == 2
@@ -274,7 +274,7 @@ def test_neither_store_nor_export_holds_a_key(
 def test_a_url_of_one_s_own_is_sent_no_key_and_told_so(wire: str, keys: None) -> None:
     reply, heard = replies(always({"error": "no key"}, 401), WIRES[wire], home=False)
     assert KEY not in str(heard.headers)
-    assert "no key is sent to a model string's own URL" in (reply.detail or "") or wire == "agent"
+    assert "no key is sent to a URL in a model string" in (reply.detail or "") or wire == "agent"
 
 
 @pytest.mark.parametrize(
@@ -297,15 +297,15 @@ def test_a_redirect_is_not_followed_and_named_without_its_secrets(wire: str, key
     assert len(heard.paths) == 1
     assert not reply.retry
     assert reply.detail == (
-        "status 307: the server sends calls on to https://evil.example:81, where nothing is sent "
-        "unasked; write that URL if it is right"
+        "status 307: the server redirects to https://evil.example:81, and redirects are not "
+        "followed; use that URL if it is correct"
     )
 
 
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("http://gpu/v1", "would be sent over plain http: let its entry's URL begin with https"),
+        ("http://gpu/v1", "would be sent over plain http: change its entry's URL to https"),
         ("http://127.0.0.1:81/v1", None),
         ("http://[::1]:81/v1", None),
         ("https://gpu/v1", None),
@@ -365,30 +365,30 @@ ROSTER = "players: {tiny: {model: 'vllm/tiny@https://me:hunter22@h/v1'}}"
 @pytest.mark.parametrize(
     "command",
     [
-        ("run", "quickstart", "--player", "x=vllm/tiny@http://me:hunter22@h/v1"),
-        ("run", "quickstart", "--player", "x={model: vllm/tiny@https://h/v1?key=hunter22}"),
-        ("run", "quickstart", "--player", "x=vllm/tiny@HTTPS://h/v1#access_token=hunter22"),
-        ("run", "quickstart", "--player", "x=https://me:hunter22@h/v1"),
-        ("run", "quickstart", "--player", "x=openai-compatible/https://me:hunter22@h/v1"),
-        ("run", "quickstart", "--player", "x=vllm/tiny@me:hunter22@h:80/v1"),
-        ("run", "quickstart", "--player", "x=openai/me:hunter22@h.example"),
-        ("run", "quickstart", "--player", "x=vllm/tiny@http://h/v1?x=sk-hunter22hunter22"),
-        ("run", "quickstart", "--player", "x=vllm/tiny@http://me:hunter/22@h/v1"),
-        ("run", "quickstart", "--player", "x=vllm/tiny@h/v1?api_key=hunter22"),
-        ("run", "quickstart", "--player", "x=vllm/tiny@https://h/sk-hunter22/v1"),
-        ("run", "quickstart", "--player", "x=vllm/tiny@h/sk-hunter22/v1"),
-        ("run", "quickstart", "--player", "x=vllm/tiny@sk-hunter22"),
+        ("run", "quickstart", "--model", "x=vllm/tiny@http://me:hunter22@h/v1"),
+        ("run", "quickstart", "--model", "x={model: vllm/tiny@https://h/v1?key=hunter22}"),
+        ("run", "quickstart", "--model", "x=vllm/tiny@HTTPS://h/v1#access_token=hunter22"),
+        ("run", "quickstart", "--model", "x=https://me:hunter22@h/v1"),
+        ("run", "quickstart", "--model", "x=openai-compatible/https://me:hunter22@h/v1"),
+        ("run", "quickstart", "--model", "x=vllm/tiny@me:hunter22@h:80/v1"),
+        ("run", "quickstart", "--model", "x=openai/me:hunter22@h.example"),
+        ("run", "quickstart", "--model", "x=vllm/tiny@http://h/v1?x=sk-hunter22hunter22"),
+        ("run", "quickstart", "--model", "x=vllm/tiny@http://me:hunter/22@h/v1"),
+        ("run", "quickstart", "--model", "x=vllm/tiny@h/v1?api_key=hunter22"),
+        ("run", "quickstart", "--model", "x=vllm/tiny@https://h/sk-hunter22/v1"),
+        ("run", "quickstart", "--model", "x=vllm/tiny@h/sk-hunter22/v1"),
+        ("run", "quickstart", "--model", "x=vllm/tiny@sk-hunter22"),
         (
             "run",
             "quickstart",
-            "--player",
+            "--model",
             "x={model: vllm/tiny@https://h/gsk_hunter22, x: [}",
         ),
         ("run", "small.yaml"),
         ("run", "quickstart", "--roster", "roster.yaml"),
-        ("play", "bargaining", "--against", "vllm/tiny@http://me:hunter22@h/v1"),
-        ("prompt", "bargaining", "--player", "vllm/tiny@http://me:hunter22@h/v1"),
-        ("prices", "vllm/tiny@http://me:hunter22@h/v1"),
+        ("play", "bargaining", "--opponent", "vllm/tiny@http://me:hunter22@h/v1"),
+        ("model", "prompt", "bargaining", "--model", "vllm/tiny@http://me:hunter22@h/v1"),
+        ("model", "prices", "vllm/tiny@http://me:hunter22@h/v1"),
     ],
 )
 def test_a_secret_in_a_url_is_refused_and_not_repeated_before_anything_is_written(
@@ -412,7 +412,7 @@ def test_a_secret_in_a_url_is_refused_and_not_repeated_before_anything_is_writte
     ],
 )  # fmt: skip
 def test_a_key_in_a_url_s_path_is_refused_and_not_repeated(segment: str) -> None:
-    with pytest.raises(ValueError, match="leave the key in its path out of the URL") as caught:
+    with pytest.raises(ValueError, match="remove the key in its path from the URL") as caught:
         ModelName.parse(f"vllm/tiny@https://h/{segment}/v1")
     assert segment not in str(caught.value)
 

@@ -23,7 +23,7 @@ from cheaptalk.models import (
     model_strings,
 )
 from cheaptalk.models.clients import open_models
-from cheaptalk.models.flow_control import Lane
+from cheaptalk.models.flow_control import RateLimiter
 from cheaptalk.models.local import (
     Generator,
     PendingCall,
@@ -247,10 +247,10 @@ def test_waiting_in_the_queue_counts_as_no_part_of_a_call_s_time(
     monkeypatch.setattr(local, "Generator", SlowBatches)
     monkeypatch.setattr(model_strings, "IN_PROCESS_NEEDS", ())
     if limit is not None:
-        monkeypatch.setattr(Lane, "width", limit)
+        monkeypatch.setattr(RateLimiter, "width", limit)
     tiny = {"model": "hf/tiny", "deadline": 0.02}
     players = {"tiny": tiny, "fair": {"strategy": "equal_split"}}
-    games = [{"game": "bargaining", "deals": 100, "fixed": {"horizon": 1}}]
+    games = [{"game": "bargaining", "instances": 100, "fixed": {"horizon": 1}}]
     made = study(games=games, players=players, pairing=[["tiny", "fair"]])
     progress = ct.run(made, store, concurrency=100)
     assert progress.counts == {Status.FINISHED: 100}

@@ -36,7 +36,7 @@ def test_a_model_string_is_provider_name_and_perhaps_url(
 def test_what_is_no_model_string_is_told_what_one_looks_like(text: str) -> None:
     with pytest.raises(ValueError, match="write provider/NAME or provider/NAME@URL") as caught:
         ModelName.parse(text)
-    assert f'"{text}" is no model string' in str(caught.value)
+    assert f'"{text}" is not a model string' in str(caught.value)
     assert all(provider in str(caught.value) for provider in PROVIDERS)
 
 
@@ -54,7 +54,7 @@ def test_what_is_no_model_string_is_told_what_one_looks_like(text: str) -> None:
     ],
 )
 def test_a_model_without_its_provider_is_told_the_likely_one(text: str, cure: str) -> None:
-    with pytest.raises(ValueError, match="is no model string: ") as caught:
+    with pytest.raises(ValueError, match="is not a model string: ") as caught:
         ModelName.parse(text)
     assert cure in str(caught.value)
 
@@ -67,12 +67,12 @@ def test_what_looks_like_no_model_gets_no_hint(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "saying"),
     [
-        ("openai/gpt-4o ", "begins or ends its name with a blank"),
-        ("openai/ gpt-4o", "begins or ends its name with a blank"),
-        ("https://gpu/v1", "is a URL alone: write openai-compatible/NAME@https://gpu/v1"),
-        ("HTTPS://gpu/v1", "is a URL alone: write openai-compatible/NAME@HTTPS://gpu/v1"),
-        ("vllm/x@http://gpu:port/v1", "its port is no number"),
-        ("vllm/x@http://gpu:99999/v1", "its port is no number"),
+        ("openai/gpt-4o ", "has a space at the start or end of the name"),
+        ("openai/ gpt-4o", "has a space at the start or end of the name"),
+        ("https://gpu/v1", "is a URL without a model: write openai-compatible/NAME@https://gpu/v1"),
+        ("HTTPS://gpu/v1", "is a URL without a model: write openai-compatible/NAME@HTTPS://gpu/v1"),
+        ("vllm/x@http://gpu:port/v1", "its port is not a number"),
+        ("vllm/x@http://gpu:99999/v1", "its port is not a number"),
     ],
 )
 def test_what_could_never_be_reached_is_refused(text: str, saying: str) -> None:
@@ -82,10 +82,10 @@ def test_what_could_never_be_reached_is_refused(text: str, saying: str) -> None:
 
 @pytest.mark.parametrize("who", ["me:hunter2", "me:hun@ter2", "me", ":hunter2"])
 def test_user_and_password_are_refused_and_not_repeated(who: str) -> None:
-    with pytest.raises(ValueError, match="leave user and password out of the URL") as caught:
+    with pytest.raises(ValueError, match="remove user and password from the URL") as caught:
         ModelName.parse(f"openai-compatible/tiny@http://{who}@gpu:8000/v1")
     assert str(caught.value).startswith("openai-compatible/tiny: ")
-    assert str(caught.value).endswith("that its entry in providers.yaml names")
+    assert str(caught.value).endswith("of its entry in providers.yaml")
     assert "hun" not in str(caught.value)
 
 
@@ -99,7 +99,7 @@ def test_an_at_sign_behind_the_host_is_no_password(url: str) -> None:
     [
         ("OpenAI/gpt-4o", 'unknown provider "OpenAI" (did you mean "openai"?)'),
         ("google/gemini-2.5-pro", 'unknown provider "google": write gemini/gemini-2.5-pro'),
-        ("Azure/gpt-4o", "write azure-openai/gpt-4o; its NAME is that of your deployment, and AZ"),
+        ("Azure/gpt-4o", "write azure-openai/gpt-4o; use your deployment's name as NAME, and"),
         ("aws/openai.gpt-oss-20b-1:0", "write bedrock/openai.gpt-oss-20b-1:0"),
         ("mistal/mistral-large", 'unknown provider "mistal" (did you mean "mistral"?)'),
         ("acme/gpt-4o", "for the model write openai/gpt-4o"),
@@ -136,7 +136,7 @@ def test_short_names_in_a_table_tell_its_models_apart(short: dict[str, str]) -> 
 
 
 def test_only_what_people_run_themselves_needs_no_key() -> None:
-    free = {"vllm", "ollama", "openai-compatible", "agent", "guest", "hf", "script"}
+    free = {"vllm", "ollama", "openai-compatible", "agent", "remote", "hf", "script"}
     assert {name for name, one in PROVIDERS.items() if not one.needs_key} == free
 
 
@@ -154,7 +154,9 @@ def test_a_key_is_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_key_that_no_header_can_carry_is_refused_beforehand(
     monkeypatch: pytest.MonkeyPatch, inside: str
 ) -> None:
-    saying = "VLLM_API_KEY holds a line break or the like inside: set it again, in one line"
+    saying = (
+        "VLLM_API_KEY contains a line break or another control character: set it again, in one line"
+    )
     with monkeypatch.context() as patch:
         patch.setattr("os.environ", {"VLLM_API_KEY": f"sk-sec{inside}ret"})
         assert missing("vllm/tiny") == saying
@@ -166,13 +168,13 @@ def test_a_key_that_no_header_can_carry_is_refused_beforehand(
 
 def test_a_model_in_this_process_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(names, "IN_PROCESS_NEEDS", ("no_such_package_of_ours",))
-    assert missing("hf/tiny") == 'a model in this process needs: pip install "cheaptalk[lm]"'
+    assert missing("hf/tiny") == 'a model in this process requires: pip install "cheaptalk[lm]"'
     assert missing("script/legal") is None
 
 
 @pytest.mark.parametrize("text", ["agent/mine", "openai-compatible/llama"])
 def test_what_listens_nowhere_in_particular_needs_a_url(text: str) -> None:
-    with pytest.raises(ValueError, match="say where it listens"):
+    with pytest.raises(ValueError, match="add the URL of the server"):
         ModelName.parse(text)
 
 
@@ -203,7 +205,7 @@ def test_usage_adds_up() -> None:
     ["127.0.0.1:8000/v1", "localhost", "example.org", "gpu", "gpu1", "HTTP:/gpu", "htp://gpu/v1"],
 )
 def test_an_address_without_a_scheme_is_refused_with_the_cure(tail: str) -> None:
-    with pytest.raises(ValueError, match="a URL begins with http:// or https://") as caught:
+    with pytest.raises(ValueError, match="a URL starts with http:// or https://") as caught:
         ModelName.parse(f"vllm/tiny@{tail}")
     host = tail.removeprefix("HTTP:/").removeprefix("htp://")
     whole = f"vllm/tiny@{tail}@http://localhost:8000/v1"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from cheaptalk.mock_server.formats import completion
 from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply, Usage
 from cheaptalk.models.clients import open_models
 from cheaptalk.models.http.transport import CALL_HEADER, LONGEST
-from cheaptalk.stand_in.formats import completion
 from tests.fakes import Server, at_home
 from tests.model_server import Handler
 
@@ -187,7 +187,7 @@ def test_a_page_that_is_not_there_is_told_with_the_url_that_was_asked(ending: st
     with Server() as server:
         reply = ask(server.url + ending, home=False)
     assert reply.detail == (
-        "status 404: Not Found (the URL mostly ends in /v1, and calls go to "
+        "status 404: Not Found (the URL usually ends in /v1, and calls are sent to "
         f"{server.url}{ending}/chat/completions)"
     )
 
@@ -199,13 +199,13 @@ def test_a_model_that_is_not_there_is_no_matter_of_the_url() -> None:
 
 @pytest.mark.parametrize("status", [200, 400])
 def test_a_key_that_a_server_repeats_is_kept_nowhere(status: int) -> None:
-    async def telling(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def highlight(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         said = f"you sent {request.headers['Authorization']}"
         data = completion(body, said) | {"model": said, "error": {"message": said} if status != 200
                                          else None}  # fmt: skip
         return web.json_response(data, status=status)
 
-    reply = reply_to(telling)
+    reply = reply_to(highlight)
     assert "you sent Bearer [key]" in (reply.text or reply.detail or "")
     assert KEY not in reply.model_dump_json()
 
@@ -285,7 +285,7 @@ def test_a_reply_without_end_is_not_read_to_its_end() -> None:
 
     reply = reply_to(endless)
     assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, True)
-    assert reply.detail == f"the reply is longer than {LONGEST:,} bytes"
+    assert reply.detail == f"the response is longer than {LONGEST:,} bytes"
 
 
 def test_a_text_of_two_megabytes_is_read_whole() -> None:
@@ -350,7 +350,7 @@ def test_a_stream_that_breaks_off_is_no_answer() -> None:
     reply = reply_to(streaming(piece(content="Good ")))
     assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
     assert reply.detail is not None
-    assert "breaks off" in reply.detail
+    assert "the stream is incomplete" in reply.detail
 
 
 def test_an_error_in_a_stream_is_one() -> None:

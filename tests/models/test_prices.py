@@ -114,13 +114,16 @@ def test_a_user_s_file_is_found_in_the_folder_in_the_environment_or_by_name(
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("input: 1", "a file of prices is a list; write one to edit with: cheaptalk prices --init"),
+        (
+            "input: 1",
+            "a price file must be a list; create one to edit with: cheaptalk model prices --init",
+        ),
         ("- {models: [a], input: -1, output: 1, as_of: 2026-01-01}", "entry 1: input: should"),
         ("- {models: [a], input: '1', output: 1, as_of: 2026-01-01}", "should be a number"),
         ("- {models: [a], input: 1, output: 1}", "is missing"),
         ("- {models: [], input: 1, output: 1, as_of: 2026-01-01}", "entry 1: models: should"),
         ("- {models: [a], imput: 1}", 'unknown key "imput" (did you mean "input"?)'),
-        ("- {models: [a], models: [b]}", 'the key "models" stands twice'),
+        ("- {models: [a], models: [b]}", 'duplicate key "models"'),
         ("{", "cannot be read as YAML"),
     ],
 )
@@ -134,5 +137,5 @@ def test_a_file_that_is_none_is_refused(folder: Path, text: str, problem: str) -
 
 
 def test_a_file_that_is_not_there_is_named() -> None:
-    with pytest.raises(PriceError, match=r"^no.yaml: there is no such file$"):
+    with pytest.raises(PriceError, match=r"^no.yaml: file not found$"):
         load_prices(Path("no.yaml"))

@@ -86,26 +86,28 @@ def test_ours_can_be_written_to_a_file_and_read_again(write: Write) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[lab]", "a file of providers is a mapping, NAME: {url: ..., key: ...}"),
+        ("[lab]", "a provider file must be a mapping, NAME: {url: ..., key: ...}"),
         ("lab: {url: https://h\n  key: x}", "cannot be read as YAML: line 2"),
-        ("lab: https://h/v1", "lab: an entry is a mapping: {url: https://HOST/v1, key: VARIABLE}"),
-        ("lab: {key: LAB_KEY}", "lab: url: is missing; write where it listens"),
-        ("openai: {url: https://h/v1}", "openai: there is a provider of this name already; take"),
-        ("a/b: {url: https://h/v1}", "a/b: a provider's name is made of letters, digits"),
-        ("lab: {url: h/v1}", "lab: url: a URL begins with http:// or https://, or with"),
+        ("lab: https://h/v1",
+        "lab: an entry must be a mapping: {url: https://HOST/v1, key: VARIABLE}"),
+        ("lab: {key: LAB_KEY}", "lab: url: is missing; add the server's URL"),
+        ("openai: {url: https://h/v1}", "openai: a provider with this name exists already; choose"),
+        ("a/b: {url: https://h/v1}", "a/b: a provider's name can contain letters, digits"),
+        ("lab: {url: h/v1}", "lab: url: a URL must start with http://, https:// or"),
         ("lab: {url: 'https://$HOST/v1'}", "lab: url: write an environment variable as ${NAME}"),
         ("lab: {url: https://h/v1, api_key: sk-secret}", "lab: no field \"api_key\""),
         ("lab: {url: https://h/v1, key: sk-secret}",
          "lab: key: write the name of an environment variable, such as LAB_API_KEY, not a key"),
-        ("lab: {url: 'https://me:secret@h/v1'}", "lab: url: leave user and password out"),
-        ("lab: {url: 'https://h/v1?api_key=secret'}", 'lab: url: leave "api_key" out of the URL'),
-        ("lab: {url: https://h/sk-secret-key/v1}", "lab: url: leave the key in its path out"),
+        ("lab: {url: 'https://me:secret@h/v1'}", "lab: url: remove user and password"),
+        ("lab: {url: 'https://h/v1?api_key=secret'}", 'lab: url: remove "api_key" from the URL'),
+        ("lab: {url: https://h/sk-secret-key/v1}", "lab: url: remove the key in its path"),
         ("lab: {url: https://h/v1, like: vlm}", 'like: no provider "vlm" (did you mean "vllm"?)'),
         ("lab: {url: https://h/v1, protocol: chta}", "lab: protocol: should be 'chat', 'messages'"),
         ("lab: {url: https://h/v1, models: []}", "lab: models: "),
-        ("lab: {url: https://h/v1, models: [{pattern: x}]}", 'models: let one with the pattern'),
+        ("lab: {url: https://h/v1, models: [{pattern: x}]}",
+        'models: add a last entry with the pattern'),
         ("lab: {url: https://h/v1, models: [{settings: [sed]}]}", 'no setting "sed" (did you mean'),
-        ("lab: {url: https://h/v1, models: [{routes: [text, tool]}]}", "let text stand last"),
+        ("lab: {url: https://h/v1, models: [{routes: [text, tool]}]}", "put text last"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file_is_said_with_its_place_and_no_key(
@@ -188,9 +190,9 @@ def test_where_a_provider_s_calls_and_its_key_go(
 @pytest.mark.parametrize(
     ("endpoint", "why"),
     [
-        ("https://me:hunter2@lab.example", "leave user and password out of the URL"),
-        ("https://lab.example?api-key=hunter2", 'leave "api-key" out of the URL'),
-        ("lab.hunter2.example", "the URL that it makes does not begin with http"),
+        ("https://me:hunter2@lab.example", "remove user and password from the URL"),
+        ("https://lab.example?api-key=hunter2", 'remove "api-key" from the URL'),
+        ("lab.hunter2.example", "the resulting URL does not start with http"),
     ],
 )
 def test_a_url_in_the_environment_holds_no_secret(
@@ -209,9 +211,9 @@ def test_the_command_lists_providers_and_never_a_key(
     monkeypatch.setenv("GROQ_API_KEY", "sk-secret-of-groq")
     monkeypatch.delenv("XAI_API_KEY", raising=False)
     told = [
-        cheaptalk("providers"),
-        cheaptalk("providers", "groq"),
-        cheaptalk("providers", "--json"),
+        cheaptalk("model", "providers"),
+        cheaptalk("model", "providers", "groq"),
+        cheaptalk("model", "providers", "--json"),
     ]
     assert all(done.status == 0 and "sk-secret" not in done.out for done in told)
     assert ["xai", "https://api.x.ai/v1", "XAI_API_KEY", "no"] in [
@@ -221,7 +223,7 @@ def test_the_command_lists_providers_and_never_a_key(
     assert "key: GROQ_API_KEY" in told[1].out
     assert '"trouble": "set the environment variable XAI_API_KEY"' in told[2].out
     for wrong, right in (("groc", "groq"), ("gogle", "gemini"), ("google", "gemini")):
-        done = cheaptalk("providers", wrong)
+        done = cheaptalk("model", "providers", wrong)
         assert done.status == 2
         assert f'unknown provider "{wrong}" (did you mean "{right}"' in done.said
 

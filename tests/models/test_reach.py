@@ -7,7 +7,7 @@ import pytest
 
 from cheaptalk.models.calls import Reply
 from cheaptalk.models.http.reach import PUBLIC_ONLY, is_public, public_models_only, refusal
-from cheaptalk.models.http.transport import Wire
+from cheaptalk.models.http.transport import HttpTransport
 
 PRIVATE = [
     "127.0.0.1", "127.9.9.9", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0",  # noqa: S104
@@ -33,7 +33,7 @@ def test_public_addresses_are_public(host: str) -> None:
 
 def post(url: str) -> Reply:
     async def main() -> Reply:
-        wire = Wire()
+        wire = HttpTransport()
         try:
             return await wire.post(url, {}, {}, None, 5, lambda _: Reply(text="secret"))
         finally:

@@ -30,7 +30,7 @@ def ask(name: str, **more: Any) -> Reply:
 
 
 def study(model: str, game: str) -> ct.Study:
-    spec = {"name": "dry", "games": [{"game": game}], "deals": 1, "pairing": "self"}
+    spec = {"name": "dry", "games": [{"game": game}], "instances": 1, "pairing": "self"}
     return ct.studies.parse_study(spec | {"players": {"x": {"model": model}}}, "dry.yaml")
 
 

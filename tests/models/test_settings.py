@@ -65,28 +65,32 @@ def test_settings_are_sent_as_the_model_s_provider_calls_them(
 @pytest.mark.parametrize(
     ("model", "settings", "why"),
     [
-        ("openai/o3", {"temperature": 0.5}, "openai/o3 takes no temperature: leave it out"),
-        ("openai/gpt-5", {"stop": ["END"]}, "takes no stop"),
+        ("openai/o3", {"temperature": 0.5}, "openai/o3 does not support temperature: remove it"),
+        ("openai/gpt-5", {"stop": ["END"]}, "does not support stop"),
         ("openai/gpt-5.2", {"temperature": 1, "reasoning": "low"},
-         "takes no temperature while it reasons"),
-        ("openai/gpt-4o", {"reasoning": "low"}, "has no setting of its reasoning"),
-        ("openai/o3", {"reasoning": "none"}, "of none: it takes low, medium, high"),
-        ("openai/o3", {"reasoning": 2000}, "knows no reasoning of 2000"),
-        ("anthropic/claude-opus-4-1", {"seed": 1}, "takes no seed"),
-        ("anthropic/claude-opus-4-1", {"temperature": 1.5}, "a temperature of at most 1"),
-        ("anthropic/claude-opus-4-1", {"reasoning": "high", "top_p": 0.9}, "takes no top_p while"),
-        ("anthropic/claude-opus-4-1", {"reasoning": 100}, "reasons with 1,024 tokens at least"),
+         "does not support temperature with reasoning"),
+        ("openai/gpt-4o", {"reasoning": "low"}, "has no reasoning setting"),
+        ("openai/o3", {"reasoning": "none"}, "reasoning: none; use low, medium, high"),
+        ("openai/o3", {"reasoning": 2000}, "does not support reasoning: 2000"),
+        ("anthropic/claude-opus-4-1", {"seed": 1}, "does not support seed"),
+        ("anthropic/claude-opus-4-1", {"temperature": 1.5}, "supports temperatures up to 1"),
+        ("anthropic/claude-opus-4-1", {"reasoning": "high", "top_p": 0.9},
+        "does not support top_p with"),
+        ("anthropic/claude-opus-4-1", {"reasoning": 100},
+        "requires at least 1,024 reasoning tokens"),
         ("anthropic/claude-opus-4-1", {"reasoning": 2000, "max_tokens": 2000}, "above 2,000"),
-        ("anthropic/claude-opus-4-7", {"temperature": 1}, "takes no temperature"),
-        ("gemini/gemini-2.5-pro", {"seed": 1}, "takes no seed"),
-        ("gemini/gemini-2.5-pro", {"reasoning": "none"}, "of none: it takes minimal, low, medium"),
-        ("openrouter/anthropic/claude-opus-4.7", {"temperature": 1}, "takes no temperature"),
-        ("openai-compatible/x@http://h/v1", {"reasoning": "low"}, "no setting of its reasoning"),
+        ("anthropic/claude-opus-4-7", {"temperature": 1}, "does not support temperature"),
+        ("gemini/gemini-2.5-pro", {"seed": 1}, "does not support seed"),
+        ("gemini/gemini-2.5-pro", {"reasoning": "none"},
+        "reasoning: none; use minimal, low, medium"),
+        ("openrouter/anthropic/claude-opus-4.7", {"temperature": 1},
+        "does not support temperature"),
+        ("openai-compatible/x@http://h/v1", {"reasoning": "low"}, "no reasoning setting"),
         ("vllm/qwen3@http://h/v1", {"reasoning": "low"},
-         "vllm/qwen3 knows no reasoning of low: it takes none, high"),
-        ("agent/mine@http://h", {"max_tokens": 1}, "takes no max_tokens"),
-        ("anthropic/claude-opus-4-1", {"stream": True}, "takes no stream: leave it out"),
-        ("hf/tiny", {"stream": True}, "takes no stream"),
+         "vllm/qwen3 does not support reasoning: low; use none, high"),
+        ("agent/mine@http://h", {"max_tokens": 1}, "does not support max_tokens"),
+        ("anthropic/claude-opus-4-1", {"stream": True}, "does not support stream: remove it"),
+        ("hf/tiny", {"stream": True}, "does not support stream"),
     ],
 )  # fmt: skip
 def test_a_setting_that_would_not_be_heeded_is_refused(
@@ -99,10 +103,10 @@ def test_a_setting_that_would_not_be_heeded_is_refused(
 def test_a_way_of_asking_that_a_provider_does_not_have_is_refused() -> None:
     check_settings(ModelSettings(), "openai/gpt-4o", "schema")
     with pytest.raises(
-        ValueError, match='cannot be asked by "schema": set answers to tool or text'
+        ValueError, match="does not support answers: schema; set answers to tool or text"
     ):
         check_settings(ModelSettings(), "anthropic/claude-opus-4-1", "schema")
-    with pytest.raises(ValueError, match='cannot be asked by "tool": set answers to text'):
+    with pytest.raises(ValueError, match="does not support answers: tool; set answers to text"):
         check_settings(ModelSettings(reasoning="low"), "anthropic/claude-opus-4-1", "tool")
 
 

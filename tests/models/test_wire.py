@@ -12,7 +12,7 @@ from yarl import URL
 from cheaptalk.models import Failure, Reply
 from cheaptalk.models.flow_control import Trouble, trouble_of
 from cheaptalk.models.http.failures import broken, complaint, retry_after
-from cheaptalk.models.http.transport import Wire, lost_connection, proxy_of
+from cheaptalk.models.http.transport import HttpTransport, lost_connection, proxy_of
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -59,7 +59,7 @@ def posted(url: str) -> Reply:
     """What comes back from a place where no server is."""
 
     async def post() -> Reply:
-        wire = Wire()
+        wire = HttpTransport()
         try:
             return await wire.post(url, {}, {}, "sk-1234567890", 5, lambda data: Reply())
         finally:
@@ -92,7 +92,7 @@ def test_a_status_is_said_once(said: str, detail: str) -> None:
 
 def test_closing_twice_is_no_error() -> None:
     async def twice() -> web.Response | None:
-        wire = Wire()
+        wire = HttpTransport()
         await wire.close()
         await wire.close()
         return None
@@ -110,7 +110,7 @@ def test_a_proxy_that_refuses_to_connect_is_told_in_our_words(status: int, again
     assert "hunter22" not in reply.model_dump_json()
     assert (reply.status, reply.retry, reply.unreached) == (status, again, True)
     assert reply.detail == (
-        f"the proxy refuses to connect (status {status}): check the user and the password in the "
+        f"the proxy refused to connect (status {status}): check the user and the password in the "
         "environment's HTTPS_PROXY or HTTP_PROXY"
     )
 

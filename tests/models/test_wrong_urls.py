@@ -14,7 +14,7 @@ from yarl import URL
 from cheaptalk.models import Failure, ModelName, Reply
 from cheaptalk.models.flow_control import Trouble, trouble_of
 from cheaptalk.models.http.failures import hinted
-from cheaptalk.models.http.transport import Wire, lost_connection
+from cheaptalk.models.http.transport import HttpTransport, lost_connection
 
 PEM = Path(__file__).with_name("localhost.pem")
 """A certificate of localhost that nobody vouches for, and its key, which opens nothing."""
@@ -30,7 +30,7 @@ def posted(url: str, *, tls: bool = False, say: web.Response | bytes = b"") -> R
     """What comes back from a server that says this, however it is asked; ``{port}`` is its port."""
 
     async def post(port: int) -> Reply:
-        wire, place = Wire(), url.format(port=port)
+        wire, place = HttpTransport(), url.format(port=port)
         try:
             reply = await wire.post(place, {}, {}, None, 5, lambda data: Reply(text=str(data)))
         finally:
@@ -77,15 +77,16 @@ def page(status: int, text: str) -> web.Response:
 
 
 LOST = "<!DOCTYPE html>\n<html><head><title> Not <Found> </title></head><body>...</body></html>"
-IN_V1 = r" \(the URL mostly ends in /v1, and calls go to http://127.0.0.1:\d+/\)"
+IN_V1 = r" \(the URL usually ends in /v1, and calls are sent to http://127.0.0.1:\d+/\)"
 UNTRUSTED = (
-    r"the certificate of 127.0.0.1:\d+ is not trusted \(self[- ]signed certificate\): name its "
-    "authority's file in SSL_CERT_FILE, or write the name that it is made out to"
+    r"the certificate of 127.0.0.1:\d+ is not trusted \(self[- ]signed certificate\): set its "
+    "authority's file in SSL_CERT_FILE, or use the host name in the certificate"
 )
-NOBODY = re.escape(
-    "no server answers at 127.0.0.1:9 (Connection refused): is it running, and is that its port?"
+NULL_OBSERVER = re.escape(
+    "no server answers at 127.0.0.1:9 (Connection refused): check that it is running and that "
+    "the port is correct"
 )
-OR_TLS = "; if it speaks https, write https:// in the URL"
+OR_TLS = "; if it uses https, write https:// in the URL"
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # a handshake that fails leaves its socket
@@ -93,19 +94,19 @@ OR_TLS = "; if it speaks https, write https:// in the URL"
     ("url", "server", "said"),
     [
         ("https://127.0.0.1:{port}/v1", {"say": page(200, "")},
-         r"the server at 127.0.0.1:\d+ speaks no https: write http:// in the URL"),
+         r"the server at 127.0.0.1:\d+ does not use https: write http:// in the URL"),
         ("http://127.0.0.1:{port}/v1", {"tls": True},
-         "connection failed: the server closed it without an answer" + OR_TLS),
+         "connection failed: the server closed it without a response" + OR_TLS),
         ("http://127.0.0.1:{port}/v1", {"say": ALERT},
-         "connection failed: the server's reply is no HTTP" + OR_TLS),
+         "connection failed: the server's response is not HTTP" + OR_TLS),
         ("http://127.0.0.1:{port}/v1", {"say": page(400, NGINX)},
-         "status 400: the server wants https: write https:// in the URL"),
+         "status 400: the server requires https: write https:// in the URL"),
         ("http://127.0.0.1:{port}/v1", {"say": page(400, GO)},
-         "status 400: the server wants https: write https:// in the URL"),
+         "status 400: the server requires https: write https:// in the URL"),
         ("https://127.0.0.1:{port}/v1", {"tls": True},
          UNTRUSTED),
         ("http://127.0.0.1:9/v1", {},
-         NOBODY),
+         NULL_OBSERVER),
         ("http://127.0.0.1:{port}/", {"say": page(404, LOST)},
          'status 404: a web page, "Not"' + IN_V1),
         ("http://127.0.0.1:{port}/", {"say": page(405, "not allowed")},

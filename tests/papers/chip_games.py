@@ -10,7 +10,7 @@ from cheaptalk.reports.recipes.findings import Findings, findings
 STUDY: dict[str, Any] = {
     "name": "chips",
     "seed": 3,
-    "deals": 8,
+    "instances": 8,
     "games": [
         {
             "game": "chip_trading",

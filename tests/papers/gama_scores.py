@@ -1,4 +1,4 @@
-"""GAMA-Bench's scores of its recorded games, from the files alone: an oracle for our measures.
+"""GAMA-Bench's scores of its recorded games, from the files alone: an oracle for our metrics.
 
 By the paper's appendix E as its released code has it: an auction's ratios are not below 0, and a
 valuation of 0 counts as 1; a battle's score is over the rounds played; a vote against one coin is

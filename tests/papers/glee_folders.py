@@ -103,4 +103,4 @@ def write_all(root: Path) -> Path:
 
 def by_id(store: Store, study: str = "glee-import") -> dict[str, MatchRecord]:
     """A study's matches by their id in GLEE."""
-    return {record.deal_key: record for record in store.records(study, bodies=True)}
+    return {record.instance_key: record for record in store.records(study, bodies=True)}

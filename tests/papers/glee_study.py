@@ -66,7 +66,7 @@ STUDY: dict[str, Any] = {
             }
         },
     },
-    "deals": 3,
+    "instances": 3,
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import cheaptalk as ct
-from cheaptalk.rules import Action, game_box
+from cheaptalk.rules import Action, get_game
 from cheaptalk.studies import parse_study
 from cheaptalk.studies.people.protocol import Recruitment
 from cheaptalk.studies.people.steps import Quiz
@@ -27,7 +27,7 @@ FAIR: dict[str, Any] = {
 """The strategies of people here, and of whoever plays in the place of a model, perhaps by place."""
 UNDERSTOOD = {
     "start": "10", "green": "yes", "others": "no", "offers": "one", "same_colour": "no",
-    "unequal": "yes", "chosen": "no", "able": "only who holds four blue chips or more",
+    "unequal": "yes", "chosen": "no", "able": "only players who have four or more blue chips",
 }  # fmt: skip
 """What is to be understood of chip trading, by question."""
 PRESCREENED = {"alone": "yes", "sample": "To listen."}
@@ -87,8 +87,8 @@ class Person(Comer):
         seen: the words of the pages on which they did something.
     """
 
-    def __init__(self, there: Open, name: str, /, **answers: str) -> None:
-        super().__init__(there, name)
+    def __init__(self, site: Open, name: str, /, **answers: str) -> None:
+        super().__init__(site, name)
         self.answers = {"name": "Zerlina"} | answers
         self.visited: list[str] = []
         self.seen: list[str] = []
@@ -96,19 +96,19 @@ class Person(Comer):
     async def step(self) -> Page:
         self.seen.append(self.page.words)
         if self.page.form("page"):
-            self.visited.append(self.who.journey.stop.name)
+            self.visited.append(self.participant.journey.stop.name)
         forms = self.page.forms_for("answer")
         if not forms:
             return await super().step()
-        room = self.who.guest.room
-        question = None if room is None else room.sitting(self.who.guest).question
+        room = self.participant.visitor.room
+        question = None if room is None else room.seat_session(self.participant.visitor).current
         if room is None or room.table is None or question is None:
             return await self.look()
-        asked = room.table.asked(question.call.seat)
+        asked = room.table.request(question.call.seat)
         name = room.table.game.name
         fair = FAIR[name]
-        kept = fair if isinstance(fair, str) else fair[room.place_of(self.who.guest)]
-        action = game_box(name).strategies[kept].function(asked)
+        kept = fair if isinstance(fair, str) else fair[room.seat_of(self.participant.visitor)]
+        action = get_game(name).strategies[kept].function(asked)
         assert isinstance(action, Action)
         fields = posted(action) | {"question": question.key}
         if name in ("bargaining", "negotiation", "persuasion") and "message" in fields:
@@ -132,8 +132,8 @@ class Visitor(Person):
         failure: why they came to no end.
     """
 
-    def __init__(self, there: Open, name: str, tab: Tab, /, **answers: str) -> None:
-        super().__init__(there, name, **answers)
+    def __init__(self, site: Open, name: str, tab: Tab, /, **answers: str) -> None:
+        super().__init__(site, name, **answers)
         self.tab = tab
         self.shots: Path | None = None
         self.kinds: list[str] = []
@@ -146,14 +146,14 @@ class Visitor(Person):
         try:
             await self.come()
             while not self.page.ending:
-                self.more = len(self.who.plays) < games
+                self.more = len(self.participant.plays) < games
                 await self.step()
         except Exception as failure:  # noqa: BLE001 - the others go on; whoever let them come sees it
             self.failure = failure
 
     async def come(self) -> Page:
-        recruitment = self.there.experiment.protocol.recruitment
-        base = str(self.there.client.base_url).rstrip("/")
+        recruitment = self.site.experiment.protocol.recruitment
+        base = str(self.site.client.base_url).rstrip("/")
         await self.tab.visit(f"{base}/?{recruitment.parameters[0]}={self.name}", PHONE)
         entry = (await self.look()).form("enter")
         assert entry is not None, self.page.words
@@ -172,7 +172,7 @@ class Visitor(Person):
         page = self.page
         if not self.path and not page.form("enter"):
             return
-        step = self.who.journey.stop.name if self.path else "entry"
+        step = self.participant.journey.stop.name if self.path else "entry"
         kind = " ".join([step, *(one.deed for one in page.forms), page.ending, page.problem[:9]])
         if kind in self.kinds:
             return
@@ -194,9 +194,9 @@ class Visitor(Person):
         return await self.look()
 
     async def step(self) -> Page:
-        stop = self.who.journey.stop
+        stop = self.participant.journey.stop
         if self.page.form("page") and isinstance(getattr(stop, "step", None), Quiz):
-            (item,) = self.there.experiment.page_of(self.who).items
+            (item,) = self.site.experiment.page_of(self.participant).items
             self.answers["quiz"] = next(one for one in item.options if item.is_right(one))
         return await super().step()
 
@@ -220,11 +220,11 @@ def visiting(
 
     async def visit() -> list[Visitor]:
         async with (
-            served_experiment(folder, study) as there,
+            served_experiment(folder, study) as site,
             browser(folder / "profile") as opened,
         ):
             came = [
-                Visitor(there, f"{study.name}-{number}", await opened.tab(), **answers)
+                Visitor(site, f"{study.name}-{number}", await opened.tab(), **answers)
                 for number in range(people)
             ]
             came[0].shots = shots

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.games.chip_trading import BOX
+from cheaptalk.games.chip_trading import SPEC
 from cheaptalk.games.chip_trading.regret import decisions
 from cheaptalk.papers.chips.games import Games, Variant
 from cheaptalk.papers.chips.surplus import compared
@@ -44,9 +44,9 @@ def rows(found: Findings, name: str, **those: Any) -> pl.DataFrame:
 
 
 def measured(path: Path, name: str, colours: int, *labels: str) -> list[float]:
-    """A measure of games where it is defined."""
-    measure = BOX.measures[name].of
-    values = [measure(record.result()) for record in records(path, colours, *labels)]
+    """A metric of games where it is defined."""
+    metric = SPEC.metrics[name].of
+    values = [metric(record.result()) for record in records(path, colours, *labels)]
     return [value for value in values if value is not None]
 
 
@@ -173,9 +173,9 @@ def test_kinds_of_proposals_are_shares(played: Path, found: Findings) -> None:
     assert row["single"] == pytest.approx(fmean(single))
 
 
-def share_of(box: Box) -> float:
+def share_of(game_spec: Box) -> float:
     """The share of proposals in percent that a bar tells."""
-    return float(box.text.split("%")[0])
+    return float(game_spec.text.split("%")[0])
 
 
 @pytest.mark.parametrize("name", ["gains-of-proposals", "ratios-of-proposals"])
@@ -184,10 +184,10 @@ def test_bars_of_a_player_hold_all_its_proposals_and_accepted_ones_point_up(
 ) -> None:
     panel = found.charts[name].panels[0]
     for row, player in enumerate(panel.y.names):
-        own = [box for box in boxes(panel) if box.y[0] == row]
-        above = [box for box in own if "accepted" in box.text]
-        assert all((box.y[1] < row) == (box in above) for box in own)
-        said = {box.x: share_of(box) for box in own if box not in above}
+        own = [game_spec for game_spec in boxes(panel) if game_spec.y[0] == row]
+        above = [game_spec for game_spec in own if "accepted" in game_spec.text]
+        assert all((game_spec.y[1] < row) == (game_spec in above) for game_spec in own)
+        said = {game_spec.x: share_of(game_spec) for game_spec in own if game_spec not in above}
         assert len(said) + len(above) == len(own)
         whole = sum(map(share_of, own))
         assert whole == pytest.approx(100, abs=0.06 * len(own))
@@ -195,15 +195,21 @@ def test_bars_of_a_player_hold_all_its_proposals_and_accepted_ones_point_up(
         assert sum(map(share_of, above)) == pytest.approx(
             100 * share["accepted"].item(), abs=0.06 * len(above)
         )
-        assert max(abs(box.y[1] - row) for box in own) == pytest.approx(0.46)
+        assert max(abs(game_spec.y[1] - row) for game_spec in own) == pytest.approx(0.46)
 
 
 def test_a_bar_right_of_zero_holds_gains_only(found: Findings) -> None:
     panel = found.charts["gains-of-proposals"].panels[0]
-    assert all(sum(box.x) > 0 for box in boxes(panel) if box.y[0] == panel.y.names.index("bayes"))
+    assert all(
+        sum(game_spec.x) > 0
+        for game_spec in boxes(panel)
+        if game_spec.y[0] == panel.y.names.index("bayes")
+    )
     wild = rows(found, "kinds-of-proposals", player="wild", variant="2 colours")
-    bars = [box for box in boxes(panel) if box.y[0] == panel.y.names.index("wild")]
-    left = sum(share_of(box) for box in bars if sum(box.x) < 0)
+    bars = [
+        game_spec for game_spec in boxes(panel) if game_spec.y[0] == panel.y.names.index("wild")
+    ]
+    left = sum(share_of(game_spec) for game_spec in bars if sum(game_spec.x) < 0)
     worse = 100 * (wild["loss"].item() + wild["nothing"].item())
     assert left == pytest.approx(worse, abs=0.06 * len(bars))
 
@@ -233,7 +239,7 @@ def test_figure_5_counts_decisions_and_as_published_proposals_can_be_unforced(
 def test_bars_of_regret_add_up_and_say_how_many_decisions_there_are(found: Findings) -> None:
     for panel in found.charts["regret"].panels:
         for row in range(len(panel.y.names)):
-            ends = [box.x for box in boxes(panel) if round(sum(box.y) / 2) == row]
+            ends = [game_spec.x for game_spec in boxes(panel) if round(sum(game_spec.y) / 2) == row]
             assert [start for start, _ in ends] == [0, *(end for _, end in ends[:-1])]
             assert ends[-1][1] == pytest.approx(1)
     frame = rows(found, "regret-of-decisions", variant="2 colours", part="acceptor")
@@ -244,7 +250,7 @@ def test_bars_of_regret_add_up_and_say_how_many_decisions_there_are(found: Findi
     assert panel.y.names == labels
 
 
-def test_table_4_pairs_games_on_the_same_deals(played: Path, found: Findings) -> None:
+def test_table_4_pairs_games_on_the_same_instances(played: Path, found: Findings) -> None:
     frame = rows(found, "pairwise-tests", variant="3 colours")
     assert frame.height == 6
     assert set(frame["test"]) == {"paired, drawn"}
@@ -259,14 +265,14 @@ def test_table_4_pairs_games_on_the_same_deals(played: Path, found: Findings) ->
 
 
 def matches(**ratios: dict[str, float]) -> Games:
-    """Games of populations: their ratios by deal."""
+    """Games of populations: their ratios by instance."""
     table = pl.DataFrame(
         [
-            ("2 colours", who, "c", deal, ratio)
+            ("2 colours", who, "c", instance, ratio)
             for who, own in ratios.items()
-            for deal, ratio in own.items()
+            for instance, ratio in own.items()
         ],
-        schema=["variant", "population", "configuration", "deal", "ratio"],
+        schema=["variant", "population", "configuration", "instance", "ratio"],
         orient="row",
     )
     empty = pl.DataFrame()
@@ -274,9 +280,9 @@ def matches(**ratios: dict[str, float]) -> Games:
     return Games(table, empty, empty, (variant,))
 
 
-def test_populations_with_few_deals_in_common_are_compared_without_pairs() -> None:
-    low = {f"{deal}": deal / 10 for deal in range(6)}
-    high = {f"{deal + 4}": 0.4 + deal / 10 for deal in range(6)}
+def test_populations_with_few_instances_in_common_are_compared_without_pairs() -> None:
+    low = {f"{instance}": instance / 10 for instance in range(6)}
+    high = {f"{instance + 4}": 0.4 + instance / 10 for instance in range(6)}
     row = compared(matches(a=low, b=high), 200, 0).row(0, named=True)
     assert row["test"] == "unpaired, drawn"
     assert (row["first"], row["second"], row["difference.n"]) == ("a", "b", 12)
@@ -285,7 +291,7 @@ def test_populations_with_few_deals_in_common_are_compared_without_pairs() -> No
     assert row["p"] < 0.05
 
 
-def test_games_on_one_deal_count_once_and_constant_differences_have_no_width() -> None:
+def test_games_on_one_instance_count_once_and_constant_differences_have_no_width() -> None:
     same = {"x": 0.5, "y": 0.5}
     row = compared(matches(a=same, b={"x": 0.25, "y": 0.25}), 200, 0).row(0, named=True)
     assert (row["difference.low"], row["difference"], row["difference.high"]) == (0.25,) * 3
@@ -309,14 +315,14 @@ def test_figures_4_and_10_show_the_most_regretted_game(played: Path, found: Find
         for key, kinds in by_game.items()
         if (len(set(kinds)), sum(kind != "no" for kind in kinds)) == most
     )
-    assert title == f"What chips were worth in game {best[0]}"
+    assert title == f"Value of chips in game {best[0]}"
     assert rows(found, "value-paths").height == len(by_game[best[0]])
 
 
 def test_value_paths_begin_and_end_with_what_chips_are_worth(played: Path) -> None:
     record = records(played, 3, *TABLES["wild"])[2]
     found = made(played, options={"match": record.id})
-    assert found.charts["value-paths"].caption.startswith("It was asked for.")
+    assert found.charts["value-paths"].caption.startswith("Selected by the option match.")
     outcome = record.result().outcome
     for panel, (place, gain) in zip(
         found.charts["value-paths"].panels, outcome.gains().items(), strict=True
@@ -338,7 +344,7 @@ def test_value_paths_begin_and_end_with_what_chips_are_worth(played: Path) -> No
 
 
 def test_an_unknown_match_or_option_is_one_sentence(played: Path) -> None:
-    with pytest.raises(ct.CheaptalkError, match='match "x" is no finished game of chip_trading'):
+    with pytest.raises(ct.CheaptalkError, match='match "x" is not a finished game of chip_trading'):
         made(played, options={"match": "x"})
     with pytest.raises(
         ct.CheaptalkError, match=r'chips has no option "mach" \(did you mean "match"'
@@ -352,8 +358,8 @@ def test_rows_lead_to_the_games_of_the_table_and_mixed_tables_to_none(found: Fin
     assert leads[MIXED, "2 colours"] is None
     lead = leads["zero", "2 colours"]
     assert lead is not None
-    assert {name: lead.query[name] for name in ("player.player_1", "player.player_3")} == {
-        "player.player_1": "zero", "player.player_3": "zero",
+    assert {name: lead.query[name] for name in ("player_player_1", "player_player_3")} == {
+        "player_player_1": "zero", "player_player_3": "zero",
     }  # fmt: skip
     assert lead.query["status"] == "finished"
     proposals = found.tables["proposals"]
@@ -377,19 +383,21 @@ def test_rows_lead_to_the_games_of_the_table_and_mixed_tables_to_none(found: Fin
             {"Final surplus": "no game of chip_trading in this study has finished; run the preset"},
         ),
         (
-            {"players": {"greed": {"strategy": "greedy"}}, "pairing": "self", "deals": 1},
-            {"Who gains more": "all tables are of greed, and a comparison takes two",
+            {"players": {"greed": {"strategy": "greedy"}}, "pairing": "self", "instances": 1},
+            {"Differences between populations":
+             "all games are of the population greed, but a comparison needs two",
              "Regret": "no decision of these games is in the sample",
-             "Survey": "the study holds no survey"},
+             "Survey": "the study contains no survey"},
         ),
         (
-            {"games": [{"game": "chip_trading", "fixed": {"values": [50]}}], "deals": 1},
-            {"Surplus turn by turn": "nothing can be gained in any of these games",
-             "Who gains more": "no two populations have a ratio in the same game"},
+            {"games": [{"game": "chip_trading", "fixed": {"values": [50]}}], "instances": 1},
+            {"Surplus by turn": "the bound of every game is 0",
+             "Differences between populations": "no two populations have a share of the bound"},
         ),
-        ({"deals": 1, "pairing": [["bayes"] * 3]}, {"Who gains more": "all tables are of bayes"}),
+        ({"instances": 1, "pairing": [["bayes"] * 3]},
+        {"Differences between populations": "all games are of the population bayes"}),
         (
-            {"deals": 2, "games": [{"game": "chip_trading",
+            {"instances": 2, "games": [{"game": "chip_trading",
                                     "grid": {"players": [2, 4], "rounds": [1, 8]}}],
              "pairing": "self"},
             {},
@@ -406,7 +414,7 @@ def test_what_a_study_lacks_is_said_and_the_rest_is_drawn(
         write_findings(found, tmp_path / "page.html")
     for part, sentence in lacking.items():
         assert sentence in found.lacking[part]
-    survey = {"Learning between games", "Survey", "Themes", "Answers and success"}
+    survey = {"Learning between games", "Survey", "Themes", "Survey answers and performance"}
     if "Final surplus" not in lacking:
         assert set(found.lacking) == lacking.keys() | survey
         assert "proposals" in found.tables
@@ -414,7 +422,7 @@ def test_what_a_study_lacks_is_said_and_the_rest_is_drawn(
 
 @pytest.mark.parametrize("all_of_them", [True, False])
 def test_games_under_other_rules_are_left_out(tmp_path: Path, all_of_them: bool) -> None:
-    path = play(tmp_path, deals=2, pairing=[["zero"] * 3])
+    path = play(tmp_path, instances=2, pairing=[["zero"] * 3])
     old = "update configurations set version = 99 where id > ?"
     with ct.Store.open(path) as store, store.transaction() as connection:
         first = connection.exec_driver_sql("select min(id) from configurations").scalar_one()
@@ -422,7 +430,7 @@ def test_games_under_other_rules_are_left_out(tmp_path: Path, all_of_them: bool)
     found = made(path)
     if all_of_them:
         assert (
-            "all 4 finished games of chip_trading were played under"
+            "all 4 finished games of chip_trading were played with another version"
             in (found.lacking["Final surplus"])
         )
     else:
@@ -433,7 +441,7 @@ def test_games_under_other_rules_are_left_out(tmp_path: Path, all_of_them: bool)
 def test_many_populations_are_drawn_in_several_panels(tmp_path: Path) -> None:
     pairing = [list(seats) for seats in combinations_with_replacement(("bayes", "zero", "wild"), 3)]
     games = [{"game": "chip_trading", "fixed": {"colours": ["green", "red"]}}]
-    found = made(play(tmp_path, games=games, pairing=pairing, deals=2))
+    found = made(play(tmp_path, games=games, pairing=pairing, instances=2))
     panels = found.charts["trajectories"].panels
     assert [one.title for one in panels] == ["2 colours (1 of 2)", "2 colours (2 of 2)"]
     assert sum(len(named(one)) for one in panels) == 10
@@ -445,7 +453,7 @@ def test_variants_are_told_apart_by_whatever_differs(tmp_path: Path) -> None:
         {"game": "chip_trading", "grid": {"colours": [["green", "red"], ["green", "blue"]]}},
         {"game": "chip_trading", "fixed": {"rounds": 1}},
     ]
-    found = made(play(tmp_path, games=games, deals=1))
+    found = made(play(tmp_path, games=games, instances=1))
     assert found.tables["surplus-in-dollars"].frame["variant"].unique().sort().to_list() == [
         "2 colours, colours green, blue, rounds 3",
         "2 colours, colours green, red, rounds 3",

@@ -7,7 +7,7 @@ from statistics import fmean
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.games.chip_trading import BOX
+from cheaptalk.games.chip_trading import SPEC
 from cheaptalk.models import ModelCall
 from cheaptalk.records import MatchRecord, Store
 from tests.fakes import Canned
@@ -35,8 +35,8 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 survey = ("survey", {"satisfaction": 1 + number % 10, "strategy": text}, None)
                 matches = (games[group + 4], games[group])
                 plays = [
-                    {"game": "chip_trading", "state": "finished", "match": match.id,
-                     "place": f"player_{seat}"}
+                    {"game": "chip_trading", "state": "finished", "match_id": match.id,
+                     "seat": f"player_{seat}"}
                     for match in matches
                 ]  # fmt: skip
                 people.come("end", "complete", [CONSENT, survey], plays, base=400)
@@ -52,7 +52,7 @@ def in_order(path: Path) -> list[MatchRecord]:
 
 
 def ratio(record: MatchRecord) -> float:
-    value = BOX.measures["surplus_ratio"].of(record.result())
+    value = SPEC.metrics["surplus_ratio"].of(record.result())
     assert value is not None
     return value
 
@@ -82,7 +82,7 @@ def test_themes_are_what_a_judge_said_of_the_free_answers(played: Path) -> None:
         return json.dumps({"reason": "So.", "category": "absent"})
 
     lacking = made(played).lacking["Themes"]
-    assert "cheaptalk judge chips --judge theme-profit --model MODEL" in lacking
+    assert "cheaptalk judge run chips --rubric theme-profit --model MODEL" in lacking
     with Store.open(played) as store:
         for model, answer, sample in (("vllm/one", never, 3), ("vllm/two", says, None)):
             judge = ct.judges.judge_of("theme-profit", {"model": model})
@@ -104,16 +104,16 @@ def test_people_who_finished_no_game_answered_nothing_that_can_be_told(tmp_path:
         left = {"game": "chip_trading", "state": "left"}
         People(store, "chips").come("end", "complete", [survey], [left])
     lacking = made(path).lacking
-    for part in ("Learning between games", "Survey", "Themes", "Answers and success"):
-        assert lacking[part] == "nobody who took part has finished a game of chip_trading"
+    for part in ("Learning between games", "Survey", "Themes", "Survey answers and performance"):
+        assert lacking[part] == "no participant has finished a game of chip_trading"
 
 
 def test_the_participants_are_counted_from_coming_to_completing(played: Path) -> None:
     found = made(played)
-    assert found.answers["Participants"] == "14 participants came, and 12 (86 %) completed."
+    assert found.answers["Participants"] == "14 participants arrived, and 12 (86 %) completed."
     stages = found.tables["people-by-stage"].frame.select("stage", "people").rows()
     assert stages == [
         ("came", 14), ("consented", 13), ("began", 12), ("finished", 12), ("completed", 12),
     ]  # fmt: skip
     chart = found.charts["people-by-stage"].panels[0]
-    assert [box.x[1] for box in boxes(chart)] == [14, 13, 12, 12, 12]
+    assert [game_spec.x[1] for game_spec in boxes(chart)] == [14, 13, 12, 12, 12]

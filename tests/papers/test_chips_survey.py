@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import cheaptalk as ct
-from cheaptalk.games.chip_trading import BOX
+from cheaptalk.games.chip_trading import SPEC
 from cheaptalk.records import MatchRecord
 from tests.conftest import Command
 from tests.papers.chip_games import made, play, records
@@ -19,7 +19,7 @@ from tests.reports.marks import across, boxes, named
 
 Row: TypeAlias = tuple[Any, ...]
 Written: TypeAlias = Callable[..., Path]
-HEAD = ("participant", "match", "place", "satisfaction", "strategy", "theme.own_profit")
+HEAD = ("participant", "match_id", "seat", "satisfaction", "strategy", "theme.own_profit")
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def surveyed(played: Path, path: Path, **options: Any) -> Any:
 
 
 def ratio(record: MatchRecord) -> float:
-    value = BOX.measures["surplus_ratio"].of(record.result())
+    value = SPEC.metrics["surplus_ratio"].of(record.result())
     assert value is not None
     return value
 
@@ -138,7 +138,7 @@ def test_figure_9_counts_people_by_theme(played: Path, written: Written) -> None
     assert frame["theme.own_profit"][0] == pytest.approx(len(yes) / 24)
     chart = found.charts["themes"].panels[0]
     assert chart.y.names == ("Own profit",)
-    assert [box.x for box in boxes(chart)] == [(0, len(yes))]
+    assert [game_spec.x for game_spec in boxes(chart)] == [(0, len(yes))]
 
 
 def test_answers_are_held_against_what_people_were_paid_over_the_bound(
@@ -147,7 +147,7 @@ def test_answers_are_held_against_what_people_were_paid_over_the_bound(
     rows = answers(played)
     found = surveyed(played, written(rows))
     by_id = {one.id: one for colours in (2, 3) for one in in_order(played, colours)}
-    bound = BOX.measures["bound"].of
+    bound = SPEC.metrics["bound"].of
     shares: dict[str, list[float]] = {}
     for who, match, place, *_ in rows:
         most = bound(by_id[match].result())
@@ -172,7 +172,7 @@ def test_answers_that_do_not_vary_have_no_test_and_no_correlation(
     rows = [(*row[:3], 5, row[4], "no") for row in answers(played)]
     found = surveyed(played, written(rows))
     assert found.tables["survey"].frame["p"].to_list() == [None]
-    assert '"satisfaction" is 5.0 in every row' in found.lacking["Answers and success"]
+    assert '"satisfaction" is 5.0 in every row' in found.lacking["Survey answers and performance"]
     some = [(*row[:5], "no") for row in answers(played)]
     partly = surveyed(played, written(some)).tables["answers-and-success"]
     assert partly.frame["answer"].to_list() == ["Satisfaction"]
@@ -183,9 +183,9 @@ def test_a_survey_with_order_alone_shows_learning_alone(played: Path, written: W
     rows = [row[:3] for row in answers(played)]
     found = surveyed(played, written(rows, HEAD[:3]))
     assert "learning" in found.tables
-    assert "no column of numbers, which a scale is" in found.lacking["Survey"]
-    assert "no coded theme; code free answers with a judge" in found.lacking["Themes"]
-    assert "no scale and no theme" in found.lacking["Answers and success"]
+    assert "no scale: no column contains only numbers" in found.lacking["Survey"]
+    assert "has no coded themes; code free-text answers with a judge" in found.lacking["Themes"]
+    assert "no scales or themes" in found.lacking["Survey answers and performance"]
     once = [row[:3] for row in answers(played)[::2]]
     assert (
         "no participant of the survey has finished two games"
@@ -207,10 +207,10 @@ def test_one_person_and_missing_answers_make_no_trouble(played: Path, written: W
 @pytest.mark.parametrize(
     ("change", "saying"),
     [
-        ({1: "nowhere"}, r'line 2: "nowhere" is no finished game of chip_trading'),
-        ({2: "player_4"}, r'line 2: match \w+ has no place "player_4"; they are player_1 to'),
-        ({0: " "}, r"line 2: it names no participant"),
-        ({5: "perhaps"}, r'theme.own_profit holds "perhaps"; a theme is 1 or true or yes, or 0'),
+        ({1: "nowhere"}, r'line 2: "nowhere" is not a finished game of chip_trading'),
+        ({2: "player_4"}, r'line 2: match \w+ has no seat "player_4"; expected player_1 to'),
+        ({0: " "}, r"line 2: the participant is missing"),
+        ({5: "perhaps"}, r'theme.own_profit contains "perhaps"; expected 1, true, yes, 0'),
     ],
 )
 def test_a_survey_that_does_not_fit_the_study_is_one_sentence(
@@ -224,20 +224,21 @@ def test_a_survey_that_does_not_fit_the_study_is_one_sentence(
 
 def test_two_people_in_one_seat_are_refused(played: Path, written: Written) -> None:
     first, *rest = answers(played)
-    with pytest.raises(ct.CheaptalkError, match=r"match \w+ and place player_1 stand together"):
+    repeated = r"more than one row has match_id \w+ and seat player_1"
+    with pytest.raises(ct.CheaptalkError, match=repeated):
         surveyed(played, written([first, ("other", *first[1:]), *rest]))
     moved = (first[0], first[1], "player_2", *first[3:])
-    with pytest.raises(ct.CheaptalkError, match=r"in more than one row"):
+    with pytest.raises(ct.CheaptalkError, match=r"more than one row has"):
         surveyed(played, written([first, moved]))
 
 
 def test_a_file_that_is_no_survey_is_named(played: Path, written: Written, tmp_path: Path) -> None:
-    with pytest.raises(ct.CheaptalkError, match=r"gone.csv cannot be read"):
+    with pytest.raises(ct.CheaptalkError, match=r"cannot read .*gone.csv"):
         surveyed(played, tmp_path / "gone.csv")
-    with pytest.raises(ct.CheaptalkError, match=r"has no column participant, place"):
-        surveyed(played, written([("x", "y")], ("match", "who")))
+    with pytest.raises(ct.CheaptalkError, match=r"has no column participant, seat"):
+        surveyed(played, written([("x", "y")], ("match_id", "who")))
     (tmp_path / "empty.csv").write_text("")
-    with pytest.raises(ct.CheaptalkError, match=r"is no table of comma-separated values"):
+    with pytest.raises(ct.CheaptalkError, match=r"is not a valid CSV file"):
         surveyed(played, tmp_path / "empty.csv")
 
 
@@ -246,12 +247,12 @@ def test_the_command_takes_a_survey_and_refuses_what_is_no_option(
 ) -> None:
     path = written(answers(played))
     asked = ["report", "chips", "--store", str(played), "--recipe", "chips", "--json"]
-    done = cheaptalk(*asked, "--set", f"survey={path}", "--draws", "100")
+    done = cheaptalk(*asked, "--recipe-option", f"survey={path}", "--draws", "100")
     assert done.status == 0, done.err
     assert json.loads(done.out)["lacking"] == {}
-    for wrong, saying in (("survey", "is not NAME=VALUE"), ("colour=red", 'no option "colour"')):
-        done = cheaptalk(*asked, "--set", wrong)
+    for wrong, saying in (("survey", "expected NAME=VALUE"), ("colour=red", 'no option "colour"')):
+        done = cheaptalk(*asked, "--recipe-option", wrong)
         assert done.status != 0
         assert saying in done.err
-    done = cheaptalk(*asked[:4], "--set", "match=x")
-    assert (done.status, "only a recipe has options" in done.err) == (2, True)
+    done = cheaptalk(*asked[:4], "--recipe-option", "match=x")
+    assert (done.status, "requires --recipe" in done.err) == (2, True)

@@ -22,7 +22,7 @@ from cheaptalk.papers.gama.scores import (
     scored,
 )
 from cheaptalk.records import MatchRecord
-from cheaptalk.records.store.queries import Wanted, count, places_of
+from cheaptalk.records.store.queries import MatchFilter, count, places_of
 from cheaptalk.reports.charts.chart import Line, Rule
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
@@ -202,7 +202,7 @@ def test_rows_lead_to_the_matches_of_the_player_alone(found: Findings) -> None:
     table = found.tables["scores-by-run"]
     lead = table.leads(row(table.frame, game="divide_the_dollar", player="adaptive"))
     assert lead is not None
-    assert {lead.query[f"player.player_{place}"] for place in range(1, 11)} == {"adaptive"}
+    assert {lead.query[f"player_player_{place}"] for place in range(1, 11)} == {"adaptive"}
     plain = table.leads(row(table.frame, game="pirate_game", player="simple"))
     assert plain is not None
     assert plain.query["player"] == "simple"
@@ -227,10 +227,10 @@ def test_a_row_leads_to_as_many_matches_as_are_behind_it(
         for one in table.rows:
             lead = table.leads(one)
             if lead is not None:
-                seats = {key.removeprefix("player."): who for key, who in lead.query.items()
-                         if key.startswith("player.")}  # fmt: skip
+                seats = {key.removeprefix("player_"): who for key, who in lead.query.items()
+                         if key.startswith("player_")}  # fmt: skip
                 digests = lead.query.get("configuration", "").split(",")
-                wanted = Wanted(
+                wanted = MatchFilter(
                     lead.game, places[lead.game], lead.query["status"], lead.query.get("player"),
                     seats, configurations=tuple(filter(None, digests)),
                 )  # fmt: skip
@@ -239,7 +239,7 @@ def test_a_row_leads_to_as_many_matches_as_are_behind_it(
     assert led
 
 
-def test_a_fresh_deal_is_the_run_in_whose_place_it_is() -> None:
+def test_a_fresh_instance_is_the_run_in_whose_place_it_is() -> None:
     keys = pl.Series(["4", "4+1", "guess/x_v1_3", "a"])
     assert keys.str.extract(NUMBER).to_list() == ["4", "4", "3", None]
 
@@ -286,7 +286,7 @@ def test_temperatures_and_personas_have_tables_with_mean_and_spread(tmp_path: Pa
             "plain": MODEL,
             "kind": MODEL | {"persona": "cooperative"},
         },
-        "deals": 2,
+        "instances": 2,
     }
     path = played(tmp_path, study, models=Guessers())
     with ct.Store.open(path) as store:
@@ -322,10 +322,8 @@ def test_settings_have_a_row_each_and_count_once_in_mean_and_spread(
         shares.append(100 - 5 * fmean(given))
         cell = row(frame, setting=f"factor {factor:g}")
         assert cell["score chance"] == pytest.approx(shares[-1])
-    assert row(frame, setting="mean of the settings")["score chance"] == pytest.approx(
-        fmean(shares)
-    )
-    assert row(frame, setting="spread over the settings")["score chance"] == pytest.approx(
+    assert row(frame, setting="mean over settings")["score chance"] == pytest.approx(fmean(shares))
+    assert row(frame, setting="spread over settings")["score chance"] == pytest.approx(
         stdev(shares)
     )
     lead = found.tables["settings-public-goods"].leads
@@ -335,7 +333,7 @@ def test_settings_have_a_row_each_and_count_once_in_mean_and_spread(
     assert kept == 2
     assert two is not None
     assert two.query["configuration"]
-    assert lead(row(frame, setting="mean of the settings")) is None
+    assert lead(row(frame, setting="mean over settings")) is None
 
 
 # Round by round
@@ -415,7 +413,7 @@ def test_a_run_is_drawn_agent_by_agent_with_what_came_of_each_round(
     first = alone(records, "sealed_bid_auction", "chance", price="first")[0]
     shades = [
         value - bid
-        for values, offers in zip(first.deal.valuations, (first.outcome or {})["choices"],
+        for values, offers in zip(first.instance.valuations, (first.outcome or {})["choices"],
                                   strict=True)
         for value, bid in zip(values, offers, strict=True)
     ]  # fmt: skip
@@ -459,11 +457,11 @@ def test_a_battle_is_drawn_shot_by_shot(found: Findings, records: list[MatchReco
     marks = {
         name: sorted(map(float, across(named(panel)[name])))  # type: ignore[arg-type]
         if name in named(panel) else []
-        for name in ("hit", "miss", "miss on purpose")
+        for name in ("hit", "miss", "intentional miss")
     }  # fmt: skip
     numbered = list(enumerate(shots, 1))
     assert marks["hit"] == [at for at, shot in numbered if shot["hit"]]
-    assert marks["miss on purpose"] == [at for at, shot in numbered if shot["target"] is None]
+    assert marks["intentional miss"] == [at for at, shot in numbered if shot["target"] is None]
     assert marks["miss"] == [at for at, shot in numbered if not shot["hit"] and shot["target"]]
     assert panel.y.names == tuple(f"player_{place}" for place in range(1, 11))
 
@@ -512,8 +510,8 @@ def test_payoffs_at_mixed_tables_are_those_of_the_records(
     )
     lead = table.leads(own)
     assert lead is not None
-    assert lead.query["player.player_1"] == "rider"
-    assert lead.query["player.player_2"] == "adaptive"
+    assert lead.query["player_player_1"] == "rider"
+    assert lead.query["player_player_2"] == "adaptive"
 
 
 def test_figure_11_has_a_line_for_each_at_the_table_and_alone(
@@ -544,7 +542,7 @@ def test_a_change_from_playing_alone_has_welch_s_interval(tmp_path: Path) -> Non
              "pairing": [{"b": 2, "a": 1}]},
         ],
         "players": {"a": EQUAL, "b": CHANCE},
-        "deals": 4,
+        "instances": 4,
     }  # fmt: skip
     path = played(tmp_path, study)
     with ct.Store.open(path) as store:
@@ -561,7 +559,7 @@ def test_a_change_from_playing_alone_has_welch_s_interval(tmp_path: Path) -> Non
     assert (shown["change.low"], shown["change.high"]) == pytest.approx((test.low, test.high))
     lead = table.leads(shown)
     assert lead is not None
-    assert lead.query["player.player_3"] == "a"
+    assert lead.query["player_player_3"] == "a"
 
 
 # The page

@@ -28,12 +28,12 @@ SMALL: dict[str, dict[str, Any]] = {
     "every seating": {
         "games": [*map(small, GAMES)], "players": {"a": EQUAL, "b": CHANCE}, "pairing": "all",
     },
-    "repeats of one deal": {
+    "repeats of one instance": {
         "games": [*map(small, GAMES)], "players": {"a": EQUAL, "b": CHANCE}, "repeats": 3,
     },
     "tables of two sizes": {
         "games": [{"game": "public_goods", "fixed": {"rounds": 2}, "grid": {"players": [2, 3]}}],
-        "players": {"a": EQUAL, "b": CHANCE}, "pairing": "all", "deals": 2,
+        "players": {"a": EQUAL, "b": CHANCE}, "pairing": "all", "instances": 2,
     },
     "nobody plays all games": {
         "games": [small("public_goods"), small("el_farol_bar")],
@@ -81,8 +81,8 @@ def test_one_run_has_no_interval_and_no_spread(tmp_path: Path) -> None:
         assert frame[name].null_count() == 2, name
 
 
-def test_repeats_of_a_deal_are_runs_and_one_cluster(tmp_path: Path) -> None:
-    path = played(tmp_path, {"name": "small"} | SMALL["repeats of one deal"])
+def test_repeats_of_a_instance_are_runs_and_one_cluster(tmp_path: Path) -> None:
+    path = played(tmp_path, {"name": "small"} | SMALL["repeats of one instance"])
     tables = made(path, "small").tables
     own = row(tables["leaderboard"].frame, player="b")
     assert (own["public_goods.n"], own["public_goods.clusters"]) == (3, 1)
@@ -94,11 +94,11 @@ def test_repeats_of_a_deal_are_runs_and_one_cluster(tmp_path: Path) -> None:
 def test_a_page_says_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
     lacking = made(played(tmp_path, {"name": "small"} | SMALL["another game"]), "small").lacking
     assert "run the preset gama" in lacking["Leaderboard"]
-    assert "list a seating" in lacking["Mixed tables"]
+    assert "add a group" in lacking["Payoffs in mixed groups"]
     apart = tmp_path / "apart"
     apart.mkdir()
     second = made(played(apart, {"name": "small"} | SMALL["second price"]), "small")
-    assert "no match that a player finished alone has a score" in second.lacking["Leaderboard"]
+    assert "no match with one player in all seats has a score" in second.lacking["Leaderboard"]
     assert "first-and-last-rounds" in second.tables
 
 
@@ -111,16 +111,19 @@ def test_settings_none_of_which_is_the_paper_s_count_alike(tmp_path: Path) -> No
             {"game": "guess_the_average", "fixed": {"players": 2, "rounds": 12, "maximum": 50}},
         ],
         "players": {"setting": CHANCE},
-        "deals": 12,
+        "instances": 12,
     }
     shown = made(played(tmp_path, study), "small")
     board = shown.tables["leaderboard"]
-    assert "Battle royale: all 2 settings count alike." in board.notes
-    assert any(note.startswith("Overall is the mean of the games played.") for note in board.notes)
+    assert "Battle royale: all 2 settings count equally." in board.notes
+    assert any(
+        note.startswith("The overall score is the mean of the games played.")
+        for note in board.notes
+    )
     assert board.frame["battle_royale.n"].to_list() == [24]
     settings = shown.tables["settings-battle-royale"].frame["setting"].to_list()
     assert settings[:2] == ["hit rates 0.1 to 0.5", "hit rates 0.5 to 0.9"]
-    assert "guessed the average from 0 to 100 alone" in shown.lacking["People's numbers"]
+    assert "has played guess the average from 0 to 100" in shown.lacking["Comparison with people"]
     runs = shown.tables["scores-by-run"]
     assert runs.headings[-1] == "Run 10"
     assert "run 12" in runs.frame.columns
@@ -141,5 +144,5 @@ def test_without_a_second_run_nothing_is_tested(tmp_path: Path) -> None:
 def test_a_crew_too_large_for_a_table_is_cut_and_says_so(tmp_path: Path) -> None:
     path = played(tmp_path, {"name": "small"} | SMALL["a large crew"])
     table = made(path, "small").tables["pirate-ballots"]
-    assert table.notes == ("Of 25 pirates the first 20 are shown.",)
+    assert table.notes == ("The first 20 of 25 pirates are shown.",)
     assert "pirate 25" in table.frame.columns

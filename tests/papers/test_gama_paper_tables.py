@@ -34,7 +34,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     """A study of two games, one of them in two settings, with players under all treatments."""
     path = tmp_path_factory.mktemp("gama") / "store.sqlite"
     study = {
-        "name": "treatments", "pairing": "self", "deals": 2, "players": PLAYERS,
+        "name": "treatments", "pairing": "self", "instances": 2, "players": PLAYERS,
         "games": [{"game": "guess_the_average", "fixed": {"players": 2, "rounds": 2},
                    "grid": {"ratio": ["2/3", "4/3"], "told": ["nothing", "smart"]}},
                   {"game": "public_goods", "fixed": {"players": 2, "rounds": 2}}],
@@ -55,7 +55,7 @@ def test_treatments_are_told_by_the_settings_of_players(found: Findings) -> None
     assert shown == {
         "table-5": [["Game", "0.0", "1.0", "Average"], [name, "100.0", "80.0", "90.0 (14.1)"]],
         "table-6": [["Game", "V1 (Default)", "V2", "Average"],
-                    [name, "80.0", "80.0", "80.0 did not vary"]],
+                    [name, "80.0", "80.0", "80.0 constant"]],
         "table-7": [["Game", "Default", "CoT", "Selfish"], [name, "80.0", "80.0", "80.0"]],
     }  # fmt: skip
     assert "Overall" in [row[0] for row in texts(found.tables["table-5"])]

@@ -145,6 +145,7 @@ def test_the_mean_number_is_the_one_held_against_people(found: Findings) -> None
 
 def test_what_the_recorded_games_do_not_hold_is_said(found: Findings) -> None:
     assert set(found.lacking) == {
-        "Temperatures", "Prompt versions", "Reasoning strategies", "Other settings of players",
-        "Game settings", "Against others", "Told of the others", "Mixed tables",
+        "Temperatures", "Prompt versions", "Reasoning strategies", "Other player settings",
+        "Game settings", "Choices in mixed groups", "Information about other players",
+        "Payoffs in mixed groups",
     }  # fmt: skip

@@ -51,8 +51,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
             data["meta"] |= {"mode": mode, "ratio": capacity, "name_exp": "bar_game"}
             write(folder, f"bar_game/{mode}/bar_game_{mode}_v1_{tag}", data)
     store = ct.Store.open(folder / "games.sqlite", create=True)
-    intake = take_in(read_gama(folder), store, "gama")
-    assert (intake.imported, intake.skipped) == (len(SCORES) + 12, [])
+    importing = take_in(read_gama(folder), store, "gama")
+    assert (importing.imported, importing.skipped) == (len(SCORES) + 12, [])
     return findings(store, "gama", "gama", as_published=True, draws=100)
 
 
@@ -66,7 +66,7 @@ def test_the_leaderboard_is_that_of_the_default_runs(found: Findings) -> None:
     assert board.frame["player"].to_list() == [MODEL]
     one = row(found, "leaderboard", player=MODEL)
     assert (one["divide_the_dollar"], one["divide_the_dollar.n"]) == (50, 3)
-    assert "Recorded experiments have tables of their own: 12 players." in board.remarks
+    assert "Recorded experiments have separate tables: 12 players." in board.remarks
     runs = row(found, "scores-by-run", game="divide_the_dollar")
     assert [runs[f"run {run}"] for run in (1, 2, 3)] == [60, 50, 40]
 

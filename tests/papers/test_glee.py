@@ -222,7 +222,7 @@ def test_a_mean_over_other_configurations_weighs_their_means() -> None:
         {
             "who": ["x"] * 6 + ["y"] * 2,
             "configuration": ["a", "a", "a", "a", "b", "b", "a", "a"],
-            "deal": ["1", "2", "3", "4", "1", "2", "1", "2"],
+            "instance": ["1", "2", "3", "4", "1", "2", "1", "2"],
             "gain": [1.0, 2.0, 3.0, 4.0, 10.0, 20.0, 5.0, 7.0],
         }
     )
@@ -233,7 +233,7 @@ def test_a_mean_over_other_configurations_weighs_their_means() -> None:
     assert x["gain.error"] == pytest.approx(((variances[0] + 9 * variances[1]) / 16) ** 0.5)
     assert (y["gain"], x["gain.covered"], y["gain.covered"]) == (6, 0.8, 0.2)
     clipped = reweighted(played, ["gain"], ["who"], {"a": 1}, bounds={"gain": (2.4, 2.6)})
-    most = pl.when(pl.col("deal") == "1").then(2.9).otherwise(2.5)
+    most = pl.when(pl.col("instance") == "1").then(2.9).otherwise(2.5)
     columns = played.with_columns(least=pl.lit(2.4), most=most)
     own = reweighted(columns, ["gain"], ["who"], {"a": 1}, bounds={"gain": ("least", "most")})
     assert own["gain.high"].to_list() == pytest.approx([2.6, 2.7])
@@ -249,7 +249,7 @@ def test_configurations_can_weigh_alike(found: Findings, frames: dict[str, pl.Da
         each = frames[game].group_by("configuration").agg(pl.col(*METRICS).mean())
         row = table.row(
             by_predicate=(pl.col("family") == game.capitalize())
-            & (pl.col("weights") == "all alike"),
+            & (pl.col("weights") == "equal weights"),
             named=True,
         )
         for metric in METRICS:
@@ -266,7 +266,7 @@ def test_first_offers_are_correlated_with_gains(store: Store, found: Findings) -
         offers, gains_ = [], []
         for record in records:
             if record.game != row["family"].lower() or row["bob"] not in (
-                "everybody",
+                "all",
                 record.label("bob"),
             ):
                 continue
@@ -324,8 +324,8 @@ def test_without_the_papers_levels_those_of_most_matches_are_taken(tmp_path: Pat
     assert rows["M"]["reference"] == "100"
     assert rows["Alice"]["reference"] == "fair"
     assert "reminders varied and is not controlled for" in found.tables["references"].notes[0]
-    assert "under two markets" in found.lacking["Effect of the market"]
-    assert "Effects are over fair." in found.tables["self-gain"].caption
+    assert "with two markets" in found.lacking["Effect of the market"]
+    assert "Effects are relative to fair." in found.tables["self-gain"].caption
     assert found.tables["self-gain"].notes[-1].endswith("is not controlled for.")
 
 
@@ -333,8 +333,8 @@ def test_another_reference_can_be_asked_for(store: Store) -> None:
     found = made(store, options={"reference": "tough"})
     frame = found.tables["self-gain"].frame
     assert frame.filter(player="tough")["bargaining alice"].item() == 0
-    assert "Effects are over tough." in found.tables["self-gain"].caption
-    with pytest.raises(ct.CheaptalkError, match='no player "tuff"'):
+    assert "Effects are relative to tough." in found.tables["self-gain"].caption
+    with pytest.raises(ct.CheaptalkError, match='has no player "tuff"'):
         made(store, options={"reference": "tuff"})
 
 
@@ -362,7 +362,7 @@ def test_predictions_are_made_when_asked_for(store: Store) -> None:
     assert as_printed.height == 12
     assert as_printed["catboost.printed"][8:].to_list() == [0.352, 0.840, 0.378, 0.371]
     for wrong in ("0", "many", "-3"):
-        with pytest.raises(ct.CheaptalkError, match=f"whole number from 1, not {wrong}"):
+        with pytest.raises(ct.CheaptalkError, match=f"whole number >= 1, not {wrong}"):
             made(store, options={"splits": wrong})
 
 
@@ -376,7 +376,7 @@ def only(
 ) -> Findings:
     """What the recipe makes of one game between some players."""
     chosen = {name: STUDY["players"][name] for name in players}
-    path = play(folder, games=[game], players=chosen, deals=1, **changed)
+    path = play(folder, games=[game], players=chosen, instances=1, **changed)
     with Store.open(path) as store:
         return made(store, options=told)
 
@@ -387,8 +387,8 @@ def test_one_match_gives_means_and_sentences(tmp_path: Path, game: str) -> None:
     assert found.tables["outcomes"].frame["efficiency.n"].item() == 1
     assert found.tables["distributions"].frame["alice_gain.low"].is_null().all()
     assert set(found.lacking) >= {
-        "Effect of the market", "What players gain", "Who plays whom", "Copies of a player",
-        "Which players to choose", "Effect of every parameter",
+        "Effect of the market", "Players' gains", "Effects of pairs", "Copies of a player",
+        "Choice of players", "Effect of every parameter",
     }  # fmt: skip
 
 
@@ -423,7 +423,7 @@ def test_factors_that_go_together_are_named_and_all_other_effects_stay(tmp_path:
     assert found.tables["market-bargaining"].frame["efficiency"].null_count() == 0
     assert found.tables["self-gain"].frame.height == 3
     for name in ("impact", "market-bargaining", "self-gain", "pairs-bargaining"):
-        assert "the effects of δ_A and δ_B cannot be told apart" in " ".join(
+        assert "the effects of δ_A and δ_B cannot be separated" in " ".join(
             found.tables[name].notes
         )
     joined = only(
@@ -441,14 +441,14 @@ def test_factors_that_go_together_are_named_and_all_other_effects_stay(tmp_path:
 
 
 def test_only_a_parameter_of_two_terms_can_be_a_composite(store: Store) -> None:
-    with pytest.raises(ct.CheaptalkError, match="no parameter of two terms is called"):
+    with pytest.raises(ct.CheaptalkError, match="no parameter with two terms is called"):
         made(store, options={"composite": "discount"})
 
 
 def test_a_market_that_goes_with_a_parameter_is_named(tmp_path: Path) -> None:
     cases = [{"discounts": [0.9, 0.9]}, {"discounts": [0.8, 0.9], "messages": False}]
     found = only(tmp_path, {"game": "bargaining", "cases": cases}, [FLASH, "fair"], repeats=3)
-    assert "market and δ_A cannot be told apart" in found.lacking["Effect of the market"]
+    assert "market and δ_A cannot be separated" in found.lacking["Effect of the market"]
     assert found.tables["self-gain"].frame.height == 2
 
 
@@ -458,15 +458,15 @@ def test_players_that_did_not_meet_all_others_are_left_out_of_the_choice(tmp_pat
     found = only(tmp_path, game, [FLASH, "fair", "tough"], pairing=pairs, repeats=3)
     assert found.tables["pairs-negotiation"].frame.height == 5
     notes = " ".join(found.tables["player-choice"].notes)
-    assert "left out, for not having met all others: tough as Alice" in notes
+    assert "excluded, because they did not meet all others: tough as Alice" in notes
 
 
 def test_players_that_met_no_others_in_common_have_no_choice(tmp_path: Path) -> None:
     game = {"game": "negotiation", "grid": {"complete_information": [True, False]}}
     pairs = [[FLASH, "fair"], ["fair", "tough"]]
     found = only(tmp_path, game, [FLASH, "fair", "tough"], pairing=pairs, repeats=3)
-    assert "no two players met the same others" in found.lacking["Which players to choose"]
-    assert "set the pairing to all" in found.lacking["Copies of a player"]
+    assert "no two players met the same others" in found.lacking["Choice of players"]
+    assert "use pairing: all" in found.lacking["Copies of a player"]
 
 
 def test_a_game_without_a_pure_equilibrium_says_so(found: Findings) -> None:
@@ -477,7 +477,7 @@ def test_a_game_without_a_pure_equilibrium_says_so(found: Findings) -> None:
     assert list(notes_of(choice)) == [
         "Bargaining: no pure equilibrium in 100.0% of draws.",
         "Bargaining: the estimates have no pure equilibrium.",
-        "Bargaining: left out, for not having met all others: z as Bob.",
+        "Bargaining: excluded, because they did not meet all others: z as Bob.",
     ]
 
 
@@ -493,17 +493,17 @@ def test_players_that_share_no_role_have_references_of_their_own(tmp_path: Path)
     with Store.open(play(tmp_path, games=[game], players=players)) as store:
         found = made(store)
     caption = found.tables["self-gain"].caption
-    assert "different players: honest in persuasion alice, trusting in persuasion bob" in caption
+    assert "players differ: honest in persuasion alice, trusting in persuasion bob" in caption
     frame = found.tables["self-gain"].frame
     assert frame.filter(player="wary")["persuasion alice"].is_null().all()
-    assert "set the pairing to all" in found.lacking["Copies of a player"]
+    assert "use pairing: all" in found.lacking["Copies of a player"]
 
 
 def test_one_player_gains_over_nobody(tmp_path: Path) -> None:
     game = {"game": "negotiation", "grid": {"buyer_factor": [1, 1.5]}}
     found = only(tmp_path, game, [FLASH], pairing="self", repeats=3)
-    assert "no role was played by two players" in found.lacking["What players gain"]
-    assert "only one pair met" in found.lacking["Who plays whom"]
+    assert "no role was played by two players" in found.lacking["Players' gains"]
+    assert "only one pair met" in found.lacking["Effects of pairs"]
     assert set(found.tables["impact"].frame["parameter"]) == {"F_B"}
 
 
@@ -511,19 +511,19 @@ def test_people_are_no_choice(tmp_path: Path) -> None:
     with Store.open(tmp_path / "people.sqlite", create=True) as store:
         take_in(read_glee(write_all(tmp_path / "games")), store, "people")
         found = made(store, "people")
-    assert "people sat in every match" in found.lacking["Who plays whom"]
+    assert "every match has a person" in found.lacking["Effects of pairs"]
 
 
 def test_a_family_of_which_too_little_is_known_is_named_beside_the_others(tmp_path: Path) -> None:
     games = [
-        {"game": "bargaining", "pairing": [["fair", "tough"]], "deals": 1},
+        {"game": "bargaining", "pairing": [["fair", "tough"]], "instances": 1},
         {"game": "negotiation", "grid": {"complete_information": [True, False]}},
     ]
     with Store.open(play(tmp_path, games=games)) as store:
         found = made(store)
     for name in ("market-negotiation", "self-gain", "pairs-negotiation", "impact"):
         said = " ".join(found.tables[name].notes)
-        assert "1 match cannot tell 1 effect apart; play more" in said
+        assert "1 match cannot identify 1 effect; play more" in said
 
 
 def test_without_the_learners_it_says_how_to_get_them(

@@ -22,12 +22,12 @@ OTHER: dict[str, Any] = BARGAINING.main | {"money": 100, "messages": False}
 """It differs from the main configuration in two parameters, and is not among those drawn."""
 
 
-def word(right: bool) -> Answered:
-    return ("instructions", {"word": "w"}, right)
+def word(correct: bool) -> Answered:
+    return ("instructions", {"word": "w"}, correct)
 
 
-def quiz(game: int, right: bool) -> Answered:
-    return (f"quiz@{game}", {"answer": "5"}, right)
+def quiz(game: int, correct: bool) -> Answered:
+    return (f"quiz@{game}", {"answer": "5"}, correct)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     seats = {"pairing": [["human", FLASH], [FLASH, "human"], [FLASH, FLASH]]}
     with Store.open(tmp_path_factory.mktemp("glee") / "s.sqlite", create=True) as store:
         ct.run(ct.studies.parse_study({
-            "name": STUDY, "seed": 1, "deals": 2,
+            "name": STUDY, "seed": 1, "instances": 2,
             "games": [
                 {"game": "bargaining", "cases": cases} | seats,
                 {"game": "negotiation", "cases": [NEGOTIATION.main], "pairing": [["human", FLASH]]},
@@ -53,9 +53,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         bargained = played | {"game": "bargaining"}
         traded = played | {"game": "negotiation"}
         people.come("instructions", "failed_attention", [word(False)])
-        for right in (True, True, False):
-            game = bargained if right else bargained | {"state": "erased"}
-            people.come("quiz", None, [word(True), quiz(1, right)], [game])
+        for correct in (True, True, False):
+            game = bargained if correct else bargained | {"state": "erased"}
+            people.come("quiz", None, [word(True), quiz(1, correct)], [game])
         people.come("quiz", None, [word(True), quiz(1, True), quiz(2, False)], [bargained, traded])
         people.come("game", None, [word(True)], [{"state": "playing"}])
         people.come("consent", "declined")
@@ -88,8 +88,8 @@ def test_checks_count_people_by_family_and_who_failed_any(found: Findings) -> No
         ("Code word", 6, 1, 5, 10.0), ("Quiz, bargaining", 4, 1, 3, 20.0),
         ("Quiz, negotiation", 1, 1, 0, 30.0), ("Quiz", 4, 2, 2, 20.0), ("Both", 6, 3, 3, 30.0),
     ]  # fmt: skip
-    assert found.answers["Checks of attention"] == (
-        "3 of 6 participants (50.0 %) failed a check, and 3 were kept."
+    assert found.answers["Attention checks"] == (
+        "3 of 6 participants (50.0 %) failed a check, and 3 passed."
     )
 
 

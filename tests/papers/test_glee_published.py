@@ -1,6 +1,6 @@
 """The GLEE recipe on published games, where a sample lies beside the repository.
 
-Metrics are worked out here from the games' files alone, without our rules or measures.
+Metrics are worked out here from the games' files alone, without our rules or metrics.
 """
 
 import csv
@@ -119,7 +119,7 @@ def found(store: Store) -> Findings:
 @pytest.mark.parametrize("as_published", [False, True])
 def test_metrics_of_all_68_games_are_those_in_their_files(store: Store, as_published: bool) -> None:
     rows = {
-        row["deal"]: row
+        row["instance"]: row
         for one in families(Evidence(store, "sample", as_published))
         for row in one.frame.iter_rows(named=True)
     }
@@ -137,7 +137,7 @@ def mean(values: list[float | None]) -> float | None:
 @pytest.mark.parametrize("as_published", [False, True])
 def test_family_tables_are_means_over_these_games(store: Store, as_published: bool) -> None:
     table = findings(store, "sample", "glee", as_published=as_published).tables["outcomes"]
-    sorts = {"person": {True}, "model": {False}, "everybody": {True, False}}
+    sorts = {"person": {True}, "model": {False}, "all": {True, False}}
     seen = 0
     for row in table.rows:
         games = [
@@ -174,10 +174,10 @@ def test_people_are_a_player_of_table_3_and_gemini_flash_its_reference(found: Fi
     assert players["human"] == "person"
     reference = frame.row(by_predicate=pl.col("player") == "gemini-1.5-flash", named=True)
     assert {reference[name] for name in ("bargaining alice", "bargaining bob")} == {0}
-    assert "Effects are over gemini-1.5-flash." in found.tables["self-gain"].caption
+    assert "Effects are relative to gemini-1.5-flash." in found.tables["self-gain"].caption
 
 
 def test_what_so_few_games_cannot_tell_is_said(found: Findings) -> None:
-    assert "cannot tell" in found.lacking["Who plays whom"]
-    assert "--set splits=100" in found.lacking["Predictions"]
+    assert "cannot identify" in found.lacking["Effects of pairs"]
+    assert "--recipe-option splits=100" in found.lacking["Predictions"]
     assert {"outcomes", "anchoring", "impact", "distributions"} <= found.tables.keys()

@@ -12,7 +12,7 @@ from cheaptalk.games.negotiation.events import Briefing as NegotiationBriefing
 from cheaptalk.games.persuasion.events import Briefing as PersuasionBriefing
 from cheaptalk.papers.glee import quizzes
 from cheaptalk.rules import Chance, Event
-from cheaptalk.rules.registry import game_box
+from cheaptalk.rules.registry import get_game
 from cheaptalk.studies import plan
 from cheaptalk.studies.people.protocol import Pay, Protocol
 from cheaptalk.studies.people.steps import Comprehension, Instructions, MakeQuiz, Quiz, Survey
@@ -30,7 +30,7 @@ def kinds(protocol: Protocol) -> list[str]:
 
 
 def bonus_cents(pay: Pay, game: str, earned: float, **parameters: object) -> int:
-    rules = game_box(game).rules.model_validate(parameters)
+    rules = get_game(game).rules.model_validate(parameters)
     return next(b for b in pay.bonus if b.fits(game, rules.model_dump(mode="json"))).of(earned)
 
 
@@ -42,10 +42,10 @@ def test_glee_is_one_game_a_visit_with_a_code_word_before_and_a_quiz_after() -> 
     limits = people.limits
     assert (people.games.most, limits.visits, limits.games, limits.hours) == (1, 40, 40, 12)
     (instructions,) = (step for step in people.steps if isinstance(step, Instructions))
-    assert (instructions.game, instructions.otherwise) == (True, "failed_attention")
+    assert (instructions.game, instructions.on_fail) == (True, "failed_attention")
     assert instructions.code_word
     (quiz,) = (step for step in people.steps if isinstance(step, Quiz))
-    assert (quiz.otherwise, quiz.erase) == ("failed_attention", True)
+    assert (quiz.on_fail, quiz.erase) == ("failed_attention", True)
     assert people.codes == {"failed_attention": ""}  # all others have their own
 
 
@@ -73,8 +73,8 @@ def test_everything_that_glee_s_people_play_has_a_bonus() -> None:
         for game in grid.configurations():
             shape = game.model_dump(mode="json")
             assert any(one.fits(game.name, shape) for one in study.people.pay.bonus)
-            measures = {f"{place}_gain" for place in game.places}
-            assert measures <= game_box(game.name).measures.keys()
+            metrics = {f"{place}_gain" for place in game.seats}
+            assert metrics <= get_game(game.name).metrics.keys()
 
 
 def test_chip_trading_is_144_tables_of_three_with_checks_and_a_survey() -> None:
@@ -92,7 +92,7 @@ def test_chip_trading_is_144_tables_of_three_with_checks_and_a_survey() -> None:
     assert texts == [3, 4, 1, 1]
     checks = [step for step in people.steps if isinstance(step, Comprehension)]
     assert [len(one.items) for one in checks] == [3, 5]
-    assert all(item.right and item.why for one in checks for item in one.items)
+    assert all(item.correct and item.feedback for one in checks for item in one.items)
     (survey,) = (step for step in people.steps if isinstance(step, Survey))
     scales = {item.name: (item.scale.low, item.scale.high) for item in survey.items if item.scale}
     assert scales == dict.fromkeys(
@@ -133,7 +133,7 @@ DOLLARS = ["$2,000", "$4,000", "$8,000", "$16,000", "$32,000"]
 
 
 @pytest.mark.parametrize(
-    ("make", "told", "right", "options"),
+    ("make", "told", "correct", "options"),
     [
         (quizzes.bargaining, BARGAINING, "10%", ["0%", "1%", "2%", "3%", "5%", "10%", "20%"]),
         (quizzes.bargaining, briefing(BargainingBriefing, discount=0.85), "15%",
@@ -148,16 +148,16 @@ DOLLARS = ["$2,000", "$4,000", "$8,000", "$16,000", "$32,000"]
     ],
 )  # fmt: skip
 def test_a_quiz_asks_what_somebody_was_told_at_the_start(
-    make: MakeQuiz, told: Event, right: str, options: list[str]
+    make: MakeQuiz, told: Event, correct: str, options: list[str]
 ) -> None:
-    game = game_box("bargaining").rules()  # a quiz reads what was told, never the game
+    game = get_game("bargaining").rules()  # a quiz reads what was told, never the game
     item = make(game, "alice", [told], Chance("quiz")("order"))
     assert sorted(item.options) == sorted(options)
-    assert [one for one in options if item.is_right(one)] == [right]
+    assert [one for one in options if item.is_right(one)] == [correct]
 
 
 def test_choices_come_in_an_order_drawn_and_in_german() -> None:
-    game, chance = game_box("bargaining").rules(), Chance("quiz")
+    game, chance = get_game("bargaining").rules(), Chance("quiz")
     items = [quizzes.bargaining(game, "alice", [BARGAINING], chance("order", n)) for n in range(20)]
     assert len({item.options.index("10%") for item in items}) > 3
     assert {"en": "10%", "de": "10\xa0%"} in (items[0].choices or [])
@@ -183,7 +183,16 @@ def untranslated(data: object, where: str = "") -> Iterator[str]:
     elif isinstance(data, list):
         for one in data:
             yield from untranslated(one, where)
-    elif where in ("title", "text", "pages", "statements", "ask", "why", "low_label", "high_label"):
+    elif where in (
+        "title",
+        "text",
+        "pages",
+        "statements",
+        "ask",
+        "feedback",
+        "low_label",
+        "high_label",
+    ):
         yield str(data)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.calls.desk import Models
+from cheaptalk.calls.dispatcher import Models
 from cheaptalk.frames.dropout import funnel
 from cheaptalk.frames.people import survey_answers
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
@@ -26,7 +26,7 @@ from tests.papers.people import PRESCREENED, UNDERSTOOD, Person, of_preset, scri
 from tests.web.participants.comers import Open, opened
 
 HOUR = 3600.0
-EARNED = re.compile(r"Earned in games: (\S+\d)")
+EARNED = re.compile(r"Earnings so far: (\S+\d)")
 TRUTH = {"bargaining": "10%", "negotiation": "$8,000", "persuasion": "$10,000"}
 """What people who sit first in GLEE's main configurations were told."""
 
@@ -37,8 +37,8 @@ def done(
     """What comes of doing something while a study is open."""
 
     async def main() -> Any:
-        async with opened(folder, study, models) as there:
-            return await play(there)
+        async with opened(folder, study, models) as site:
+            return await play(site)
 
     return asyncio.run(main())
 
@@ -93,7 +93,12 @@ def glee(*families: str) -> Study:
     return scripted(
         "glee-human",
         games=[
-            {"game": one, "cases": [main[one].main], "pairing": [["human", "model"]], "deals": 9}
+            {
+                "game": one,
+                "cases": [main[one].main],
+                "pairing": [["human", "model"]],
+                "instances": 9,
+            }
             for one in families
         ],
     )
@@ -101,8 +106,8 @@ def glee(*families: str) -> Study:
 
 @pytest.mark.parametrize("family", list(TRUTH))
 def test_a_visit_to_glee_is_one_game_between_two_checks(tmp_path: Path, family: str) -> None:
-    async def go(there: Open) -> Person:
-        ada = Person(there, "A2Z", quiz=TRUTH[family])
+    async def go(site: Open) -> Person:
+        ada = Person(site, "A2Z", quiz=TRUTH[family])
         await ada.come()
         await ada.finish()
         assert ada.page.ending == "complete"
@@ -124,8 +129,8 @@ def test_a_visit_to_glee_is_one_game_between_two_checks(tmp_path: Path, family: 
 
 
 def test_who_misses_glee_s_code_word_plays_no_game_and_gets_no_code(tmp_path: Path) -> None:
-    async def go(there: Open) -> Page:
-        ada = Person(there, "A2Z", code_word="No questions.")
+    async def go(site: Open) -> Page:
+        ada = Person(site, "A2Z", code_word="No questions.")
         await ada.come()
         return await ada.finish()
 
@@ -136,8 +141,8 @@ def test_who_misses_glee_s_code_word_plays_no_game_and_gets_no_code(tmp_path: Pa
 
 
 def test_of_who_fails_glee_s_quiz_only_how_far_they_came_stays(tmp_path: Path) -> None:
-    async def go(there: Open) -> Page:
-        ada = Person(there, "A2Z", quiz="20%")
+    async def go(site: Open) -> Page:
+        ada = Person(site, "A2Z", quiz="20%")
         ada.said = "batti batti"
         await ada.come()
         await ada.play()
@@ -159,8 +164,8 @@ def test_of_who_fails_glee_s_quiz_only_how_far_they_came_stays(tmp_path: Path) -
         checks = funnel(store, "glee-human").checks
     assert checks.filter(check="quiz").rows() == [("quiz", 1, 0, 0, 1, 1.0)]
 
-    async def later(there: Open) -> Page:
-        ada = Person(there, "A2Z")
+    async def later(site: Open) -> Page:
+        ada = Person(site, "A2Z")
         await ada.come()
         return ada.page
 
@@ -168,16 +173,16 @@ def test_of_who_fails_glee_s_quiz_only_how_far_they_came_stays(tmp_path: Path) -
 
 
 def test_who_fails_a_later_quiz_keeps_what_was_earned_before(tmp_path: Path) -> None:
-    async def first(there: Open) -> str:
-        ada = Person(there, "A2Z")
+    async def first(site: Open) -> str:
+        ada = Person(site, "A2Z")
         await ada.come()
         await ada.play()
-        ada.answers["quiz"] = TRUTH[ada.who.plays[1]["game"]]
+        ada.answers["quiz"] = TRUTH[ada.participant.plays[1]["game"]]
         await ada.finish()
         await ada.press(*again(ada.page))
         ada.said = "batti batti"
         await ada.play()
-        ada.answers["quiz"] = "2%" if ada.who.plays[2]["game"] == "bargaining" else "$2,000"
+        ada.answers["quiz"] = "2%" if ada.participant.plays[2]["game"] == "bargaining" else "$2,000"
         await ada.finish()
         assert ada.page.ending == "failed_attention"
         return ada.path
@@ -190,11 +195,11 @@ def test_who_fails_a_later_quiz_keeps_what_was_earned_before(tmp_path: Path) -> 
     assert rows(tmp_path, "select state from plays order by number") == [("finished",), ("erased",)]
     assert len(rows(tmp_path, "select id from matches")) == 1
 
-    async def later(there: Open) -> None:
-        ada = Person(there, "A2Z")
+    async def later(site: Open) -> None:
+        ada = Person(site, "A2Z")
         ada.path = path
         assert (await ada.look()).ending == "failed_attention"
-        assert ada.who.journey.endings == ["complete", "failed_attention"]
+        assert ada.participant.journey.endings == ["complete", "failed_attention"]
 
     done(tmp_path, study, later)
     assert owed(tmp_path) == earned
@@ -203,12 +208,12 @@ def test_who_fails_a_later_quiz_keeps_what_was_earned_before(tmp_path: Path) -> 
 def test_glee_lets_people_play_a_family_every_twelve_hours(
     tmp_path: Path, later: Callable[[float], None]
 ) -> None:
-    async def go(there: Open) -> list[str]:
-        ada = Person(there, "A2Z")
+    async def go(site: Open) -> list[str]:
+        ada = Person(site, "A2Z")
         await ada.come()
         for visit in (1, 2, 3):
             await ada.play()
-            ada.answers["quiz"] = TRUTH[ada.who.plays[visit]["game"]]
+            ada.answers["quiz"] = TRUTH[ada.participant.plays[visit]["game"]]
             await ada.finish()
             if visit == 2:
                 assert ada.page.form("page") is None
@@ -217,7 +222,7 @@ def test_glee_lets_people_play_a_family_every_twelve_hours(
                 await ada.look()
             if visit < 3:
                 await ada.press(*again(ada.page))
-        return [play["game"] for play in ada.who.plays.values()]
+        return [play["game"] for play in ada.participant.plays.values()]
 
     games = done(tmp_path, glee("bargaining", "negotiation"), go)
     assert set(games[:2]) == {"bargaining", "negotiation"}
@@ -249,15 +254,15 @@ def points_paid(objective: float, mine: int, theirs: int) -> int:
 def test_deal_or_no_deal_is_played_under_all_objectives_and_paid_as_one_goes(
     tmp_path: Path,
 ) -> None:
-    async def go(there: Open) -> list[str]:
-        ada = Person(there, "A2Z", **PRESCREENED)
+    async def go(site: Open) -> list[str]:
+        ada = Person(site, "A2Z", **PRESCREENED)
         await ada.come()
         earned = []
         for _ in range(6):
             await ada.play()
             assert ada.page.form("page")
             earned += EARNED.findall(ada.page.words)
-            assert "You may play up to" in ada.page.words
+            assert "You can play up to" in ada.page.words
         ada.more = False
         await ada.finish()
         assert ada.page.ending == "complete"
@@ -271,7 +276,7 @@ def test_deal_or_no_deal_is_played_under_all_objectives_and_paid_as_one_goes(
     with Store.open(tmp_path / "s.sqlite") as store:
         matches = {one.id: one for one in store.records("deal-or-no-deal-human")}
     expected, kinds = [], set()
-    for match, place in rows(tmp_path, "select match_id, place from plays order by number"):
+    for match, place in rows(tmp_path, "select match_id, seat from plays order by number"):
         game, outcome = matches[match].rules, matches[match].outcome
         assert isinstance(game, DealOrNoDeal)
         assert outcome is not None
@@ -289,8 +294,8 @@ def test_deal_or_no_deal_is_played_under_all_objectives_and_paid_as_one_goes(
 
 @pytest.mark.usefixtures("key")
 def test_a_game_of_deal_or_no_deal_that_the_model_aborts_is_worth_a_quarter(tmp_path: Path) -> None:
-    async def go(there: Open) -> None:
-        ada = Person(there, "A2Z", **PRESCREENED)
+    async def go(site: Open) -> None:
+        ada = Person(site, "A2Z", **PRESCREENED)
         await ada.come()
         await ada.play()
         ada.more = False
@@ -303,8 +308,8 @@ def test_a_game_of_deal_or_no_deal_that_the_model_aborts_is_worth_a_quarter(tmp_
 
 @pytest.mark.usefixtures("key")
 def test_who_fails_the_prescreening_of_deal_or_no_deal_does_not_play(tmp_path: Path) -> None:
-    async def go(there: Open) -> Page:
-        ada = Person(there, "A2Z", **PRESCREENED | {"alone": "no"})
+    async def go(site: Open) -> Page:
+        ada = Person(site, "A2Z", **PRESCREENED | {"alone": "no"})
         await ada.come()
         return await ada.finish()
 
@@ -322,14 +327,14 @@ def chips() -> Study:
 def test_three_people_trade_chips_twice_with_as_many_colours_and_one_game_is_paid(
     tmp_path: Path,
 ) -> None:
-    async def go(there: Open) -> list[Person]:
-        three = [Person(there, name, **UNDERSTOOD) for name in ("a", "b", "c")]
+    async def go(site: Open) -> list[Person]:
+        three = [Person(site, name, **UNDERSTOOD) for name in ("a", "b", "c")]
         for one in three:
             await one.come()
         await asyncio.gather(*(one.finish() for one in three))
         for one in three:
-            assert not any("Earned in games" in words for words in one.seen)
-            assert not any(re.search(r"That is worth \S+ to you\.", words) for words in one.seen)
+            assert not any("Earnings so far" in words for words in one.seen)
+            assert not any(re.search(r"You earn \S+ for this game\.", words) for words in one.seen)
             assert (one.page.ending, one.page.code) == ("complete", "CHIPS-DONE")
             back = "https://app.prolific.com/submissions/complete?cc=CHIPS-DONE"
             assert back in one.page.links
@@ -337,8 +342,8 @@ def test_three_people_trade_chips_twice_with_as_many_colours_and_one_game_is_pai
                 "consent", *["overview"] * 3, "check_chips", *["gameplay"] * 4, "check_trades",
                 "payment", "next_game", "next_game", "survey", "debrief",
             ]  # fmt: skip
-        assert sum(there.experiment.places.filled.values()) == 3
-        assert {one.wanted for one in there.experiment.places.treatments} == {24}
+        assert sum(site.experiment.quotas.filled.values()) == 3
+        assert {one.wanted for one in site.experiment.quotas.treatments} == {24}
         return three
 
     three = done(tmp_path, chips(), go)
@@ -348,7 +353,7 @@ def test_three_people_trade_chips_twice_with_as_many_colours_and_one_game_is_pai
         survey = ct.reports.findings(store, "chip-trading-human", "chips").tables["survey"]
     assert len(games) == 2
     assert len({one.rules.model_dump_json() for one in games}) == 1
-    assert len(set(rows(tmp_path, "select deal from matches"))) == 2
+    assert len(set(rows(tmp_path, "select instance from matches"))) == 2
     of = "join participants p on p.id = participant_id"
     paid = rows(tmp_path, f"select code, key, cents from payments {of}")  # noqa: S608 - ours
     played = rows(tmp_path, f"select code, number, payoff from plays {of}")  # noqa: S608 - ours
@@ -361,7 +366,7 @@ def test_three_people_trade_chips_twice_with_as_many_colours_and_one_game_is_pai
         assert len(own) <= 1
         assert own.items() <= gained.items()
         assert own or 0 in gained.values()
-        assert bool(own) != ("drawn to be paid has earned you nothing" in one.page.words)
+        assert bool(own) != ("earned nothing in the game that was selected" in one.page.words)
     assert {"strategy", "background", "context", "experience"} <= {*said.columns}
     assert {row["scale"] for row in survey.rows} == {
         "Competitive", "Certainty", "Satisfaction", "Exertion",
@@ -371,18 +376,20 @@ def test_three_people_trade_chips_twice_with_as_many_colours_and_one_game_is_pai
 def test_who_does_not_understand_chip_trading_is_told_why_once_and_then_let_go(
     tmp_path: Path,
 ) -> None:
-    async def go(there: Open) -> tuple[Page, Page]:
-        ada = Person(there, "a", **UNDERSTOOD | {"green": "no"})
+    async def go(site: Open) -> tuple[Page, Page]:
+        ada = Person(site, "a", **UNDERSTOOD | {"green": "no"})
         await ada.come()
         told = await ada.until(lambda page: "Not all" in page.words)
-        text = (await there.client.get(ada.path)).text
+        text = (await site.client.get(ada.path)).text
         assert [text.count(f'value="{one}" checked') for one in ("10", "yes", "no")] == [1, 0, 1]
         await ada.finish()
         return told, ada.page
 
     told, last = done(tmp_path, chips(), go)
-    assert told.words.count("A green chip is worth $0.50 to everybody.") == 2  # read again, and why
-    assert "Everybody begins with ten of each colour" not in told.words
+    assert (
+        told.words.count("A green chip is worth $0.50 to every player.") == 2
+    )  # read again, and why
+    assert "Each player starts with ten chips of each colour" not in told.words
     assert (last.ending, last.code) == ("screened_out", "CHIPS-CHECK")
     assert owed(tmp_path) == {}
 
@@ -390,10 +397,10 @@ def test_who_does_not_understand_chip_trading_is_told_why_once_and_then_let_go(
 def test_who_waits_for_chip_traders_in_vain_is_paid_after_ten_minutes(
     tmp_path: Path, later: Callable[[float], None]
 ) -> None:
-    async def go(there: Open) -> Page:
-        ada = Person(there, "a", **UNDERSTOOD)
+    async def go(site: Open) -> Page:
+        ada = Person(site, "a", **UNDERSTOOD)
         await ada.come()
-        await ada.until(lambda page: "still to come" in page.words)
+        await ada.until(lambda page: "more player" in page.words)
         later(600)
         assert (await ada.look()).form("leave") is None, "who went away has not waited"
         for _ in range(19):

@@ -30,7 +30,7 @@ def test_a_phone_takes_everybody_to_the_code(
     answers: dict[str, str],
     steps: set[str],
 ) -> None:
-    monkeypatch.setattr(Limit, "allows", lambda limit, who: True)
+    monkeypatch.setattr(Limit, "allows", lambda limit, participant: True)
     shots = Path(os.environ.get("SHOTS", tmp_path)) / study.name
     shots.mkdir(parents=True, exist_ok=True)
     came = visiting(tmp_path, study, people, more, answers, shots)

@@ -17,7 +17,7 @@ from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records import Store
 from cheaptalk.records.exports.exporter import export
 from cheaptalk.records.imports import ForeignGame, Skipped, take_in
-from cheaptalk.records.imports.intake import Unfit
+from cheaptalk.records.imports.importing import Unfit
 from cheaptalk.reports.recipes.findings import findings
 from cheaptalk.rules import CheaptalkError
 from tests.conftest import Command
@@ -98,7 +98,7 @@ def reason(folder: Path, *lines: str) -> str:
 
 def moves(game: ForeignGame) -> list[tuple[str, Any]]:
     return [
-        (one.seat, one.action and one.action.model_dump(exclude_none=True))
+        (one.actor, one.action and one.action.model_dump(exclude_none=True))
         for one in game.table.given
     ]
 
@@ -118,9 +118,9 @@ def test_all_lines_of_a_dialogue_are_one_match(games: Path, lines: list[str]) ->
         ("player_1", {"message": TALK[0]}), ("player_2", {"message": TALK[1]}),
         ("player_1", CLAIMS[0]), ("player_2", CLAIMS[1]),
     ]  # fmt: skip
-    deal = game.table.deal.model_dump(mode="json")
-    assert deal["context"]["counts"] == [1, 4, 1]
-    assert deal["context"]["values"] == [[0, 2, 2], [4, 1, 2]]
+    instance = game.table.instance.model_dump(mode="json")
+    assert instance["context"]["counts"] == [1, 4, 1]
+    assert instance["context"]["values"] == [[0, 2, 2], [4, 1, 2]]
     assert outcome(game)["ending"] == "agreement"
     assert outcome(game)["points"] == (8, 6)
     assert set(game.seats.values()) == {ImportedSeat(imported="dond", person=True)}
@@ -165,9 +165,9 @@ def test_the_partner_aborts_after_a_proposal(games: Path) -> None:
 
 
 def test_a_selection_that_no_line_tells_is_never_invented(games: Path) -> None:
-    expected = "what player_2 selected stands in no line that was read"
+    expected = "no line contains the selection of player_2"
     assert reason(games, plain(HATS, "disagree")) == expected
-    expected = "what player_1 selected stands in no line that was read"
+    expected = "no line contains the selection of player_1"
     assert reason(games, plain((1, 1, 1), "disagree", began=False)) == expected
     disagreed = " ".join(["<disagree>"] * 6)
     assert reason(games, tagged(disagreed)) == expected
@@ -223,8 +223,8 @@ def test_the_recipe_leaves_open_how_many_matches_had_errors(games: Path, store: 
 def test_importing_files_one_after_another_adds_nothing_twice(games: Path, store: Store) -> None:
     plain_, tagged_ = write(games, *AGREED), write(games, *TAGGED, name="val.txt")
     assert take_in(read_dond([plain_]), store, "people").imported == 1
-    intake = take_in(read_dond([tagged_]), store, "people")
-    assert (intake.imported, intake.present, intake.skipped) == (0, 1, [])
+    importing = take_in(read_dond([tagged_]), store, "people")
+    assert (importing.imported, importing.present, importing.skipped) == (0, 1, [])
 
 
 def test_people_s_names_are_taken_out_unless_they_are_kept(games: Path) -> None:
@@ -247,33 +247,34 @@ def spoken(game: ForeignGame) -> list[str]:
 # What does not fit
 
 BAD = {
-    "neither format": ("hello", "is in neither of the two formats of the published files"),
-    "cut off": (AGREED[0][:60], "is in neither of the two formats"),
-    "no partner": (AGREED[0].removesuffix(" " + BEN), "is in neither of the two formats"),
-    "tag not closed": (TAGGED[0].replace("</output>", ""), "is in neither of the two formats"),
+    "neither format": ("hello", "matches neither of the two formats of the published files"),
+    "cut off": (AGREED[0][:60], "matches neither of the two formats"),
+    "no partner": (AGREED[0].removesuffix(" " + BEN), "matches neither of the two formats"),
+    "tag not closed": (TAGGED[0].replace("</output>", ""), "matches neither of the two formats"),
     "text for a number": (AGREED[0].replace(ADA, "1 0 4 two 1 2"), '"input": "1 0 4 two 1 2" is'),
     "five numbers": (TAGGED[0].replace(f"> {BEN}", "> 1 4 4 1 1"), '"partner_input": "1 4 4 1'),
     "a number below zero": (AGREED[0].replace(BEN, "1 -4 4 1 1 2"), '"partner_input": "1 -4 4'),
-    "other counts": (AGREED[0].replace(BEN, "2 2 4 1 1 2"), '"partner_input": has other counts'),
+    "other counts": (AGREED[0].replace(BEN, "2 2 4 1 1 2"), '"partner_input": its counts differ'),
     "an illegal context": (AGREED[0].replace(BEN, "1 5 4 1 1 2"), "worth 10 to player 2, not 11"),
-    "a stranger": (AGREED[0].replace("THEM:", "EVE:"), 'turn 2: begins with neither "YOU: " nor'),
-    "twice in a row": (AGREED[0].replace("THEM:", "YOU:"), "turn 2: YOU is not to speak again"),
-    "no selection": (AGREED[0].replace("<selection> ", ""), "does not end with a selection"),
+    "a stranger": (AGREED[0].replace("THEM:", "EVE:"), 'turn 2: must begin with "YOU: " or'),
+    "twice in a row": (AGREED[0].replace("THEM:", "YOU:"), "turn 2: YOU must not speak twice"),
+    "no selection": (AGREED[0].replace("<selection> ", ""), "must end with a selection"),
     "two items": (AGREED[0].replace(" item2=0", ""), '"selection": "item0=0 item1=4" is not item0'),
     "half an item": (AGREED[0].replace("item2=0", "item2=0.5"), "is not item0=N item1=N item2=N"),
     "an unknown word": (plain("perhaps"), '"selection": "perhaps" is not item0=N'),
-    "another reward": (plain(HATS, reward=7), '"reward": is "7"; by the selection 8'),
-    "a reward for a word": (plain("disconnect", reward=0), '"0"; by the selection disconnect'),
+    "another reward": (plain(HATS, reward=7), '"reward": is "7"; expected 8'),
+    "a reward for a word": (plain("disconnect", reward=0), '"0"; expected disconnect'),
     "an unknown output": (tagged("<maybe>"), '"output": "<maybe>" is not item0=N'),
     "one output": (tagged(items(HATS)), '"output": "" is not item0=N item1=N item2=N'),
     "a selection too early": (
-        TAGGED[0].replace("<selection>", "<selection> item0=1"), 'selects "item0=1" before the out',
+        TAGGED[0].replace("<selection>", "<selection> item0=1"), 'contains the selection "item0=1"',
     ),
     "more than there is": (plain((0, 5, 0)), "5 hats cannot be claimed: there are only 4"),
     "nothing said": (plain(HATS, messages=()), "nothing has been said yet"),
     "a long message": (plain(HATS, messages=("x" * 4001,)), "at most 4,000 are possible"),
     "outputs that do not fit": (
-        tagged(f"{items(HATS)} {items(HATS)}"), "the selections do not fit, unlike what is said",
+        tagged(f"{items(HATS)} {items(HATS)}"),
+        "the selections are incompatible, but recorded as an agreement",
     ),
 }  # fmt: skip
 
@@ -291,9 +292,12 @@ def test_a_line_that_does_not_fit_is_named(games: Path, case: str) -> None:
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        ([AGREED[0], plain((1, 1, 1), began=False)], "do not fit, unlike what is said"),
-        ([plain(HATS, "disagree"), plain(REST, "disagree", False)], "selections fit, unlike what"),
-        ([AGREED[0], plain((0, 3, 0))], "contradict each other on what player_1 selected"),
+        ([AGREED[0], plain((1, 1, 1), began=False)], "are incompatible, but recorded as an"),
+        (
+            [plain(HATS, "disagree"), plain(REST, "disagree", False)],
+            "selections are compatible, but",
+        ),
+        ([AGREED[0], plain((0, 3, 0))], "contain different selections of player_1"),
         ([AGREED[0], plain(REST, "disagree", began=False)], "contradict each other on whether"),
     ],
 )
@@ -314,8 +318,8 @@ def test_damaged_files_are_named_and_the_rest_goes_in(games: Path) -> None:
     assert found[:4] == [
         Skipped("empty.txt", "is empty"),
         Skipped("latin.txt", "is not UTF-8 text (byte 3)"),
-        Skipped("pipe.txt", "is a pipe or a device, and no file"),
-        Skipped("selfplay.txt", "holds contexts, no dialogue"),
+        Skipped("pipe.txt", "is a pipe or device, not a file"),
+        Skipped("selfplay.txt", "contains contexts instead of dialogues"),
     ]
     assert isinstance(found[4], ForeignGame)
     assert len(found) == 5
@@ -329,9 +333,9 @@ def test_line_ends_of_any_kind_and_blank_lines_do_not_matter(games: Path) -> Non
 
 
 def test_a_path_without_files_is_refused(games: Path) -> None:
-    with pytest.raises(CheaptalkError, match=r"no \.txt file is there"):
+    with pytest.raises(CheaptalkError, match=r"contains no .txt files"):
         read_dond([games])
-    with pytest.raises(CheaptalkError, match="there is no such file or folder"):
+    with pytest.raises(CheaptalkError, match="no such file or folder"):
         read_dond([games / "missing.txt"])
 
 
@@ -339,7 +343,7 @@ def test_a_path_without_files_is_refused(games: Path) -> None:
 def test_no_line_is_raised_over(line: str) -> None:
     for text in (line, plain(HATS).replace("deal", line), tagged(line)):
         with suppress(Unfit):
-            assert read_line("here", text).place == "here"
+            assert read_line("here", text).location == "here"
 
 
 def test_the_command_reads_files_and_folders(
@@ -348,7 +352,7 @@ def test_the_command_reads_files_and_folders(
     write(games, *AGREED)
     lines = [plain(HATS, messages=("other",)), plain(HATS, "disagree", messages=("more",))]
     other = write(tmp_path, *lines, name="more.txt")
-    done = cheaptalk("import", "dond", str(games), str(other), "--json")
+    done = cheaptalk("store", "import", "dond", str(games), str(other), "--json")
     assert done.status == 1, done.err
     told = json.loads(done.out)
     assert (told["study"], told["imported"], told["present"]) == ("dond-import", 2, 0)

@@ -39,11 +39,11 @@ def test_every_line_is_read_and_every_ending_kept(found: list[ForeignGame | Skip
     assert endings(found) == {"agreement": 4_766, "aborted": 758, "mismatch": 408}
     skipped = [one for one in found if isinstance(one, Skipped)]
     assert len(skipped) == UNTOLD
-    assert all("stands in no line that was read" in one.reason for one in skipped)
+    assert all("no line contains the selection" in one.reason for one in skipped)
 
 
 def test_most_dialogues_come_from_two_lines(found: list[ForeignGame | Skipped]) -> None:
-    places = [one.place if isinstance(one, ForeignGame) else one.game for one in found]
+    places = [one.location if isinstance(one, ForeignGame) else one.game for one in found]
     assert Counter(place.count("line") for place in places) == {2: 5_916, 1: 402}
 
 
@@ -59,14 +59,14 @@ def test_the_other_format_tells_of_the_same_games(found: list[ForeignGame | Skip
 
 def test_the_file_of_contexts_is_no_file_of_dialogues() -> None:
     assert list(read_dond([FOLDER / "selfplay.txt"]).games) == [
-        Skipped("selfplay.txt", "holds contexts, no dialogue")
+        Skipped("selfplay.txt", "contains contexts instead of dialogues")
     ]
 
 
 def test_all_that_fit_are_stored_and_replay(tmp_path: Path) -> None:
     with Store.open(tmp_path / "people.sqlite", create=True) as store:
-        intake = take_in(read_dond([FOLDER / "val.txt"]), store, "people")
-        assert intake.imported == 479
+        importing = take_in(read_dond([FOLDER / "val.txt"]), store, "people")
+        assert importing.imported == 479
         for record in store.records("people", bodies=True):
             table = record.replay()
             assert table.outcome is not None

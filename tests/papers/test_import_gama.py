@@ -15,7 +15,7 @@ from cheaptalk.papers.gama.importer.names import FileName
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store, transcript
 from cheaptalk.records.imports import ForeignGame, Skipped, take_in
-from cheaptalk.rules import CheaptalkError, game_box
+from cheaptalk.rules import CheaptalkError, get_game
 from tests.conftest import Command
 from tests.papers.gama_folders import (
     KINDS,
@@ -51,7 +51,7 @@ def reason(folder: Path, data: Written) -> str:
 
 def payoffs(game: ForeignGame) -> dict[str, float]:
     assert game.table.outcome is not None
-    return game.table.game.place_payoffs(game.table.outcome)
+    return game.table.game.seat_payoffs(game.table.outcome)
 
 
 def parameters(game: ForeignGame) -> dict[str, Any]:
@@ -62,9 +62,9 @@ def parameters(game: ForeignGame) -> dict[str, Any]:
 
 
 def test_every_kind_becomes_a_match_of_ours(games: Path, store: Store) -> None:
-    intake = take_in(read_gama(write_all(games)), store, "gama-import")
-    assert (intake.imported, intake.present, intake.skipped) == (8, 0, [])
-    found = {record.deal_key: record for record in store.records("gama-import", bodies=True)}
+    importing = take_in(read_gama(write_all(games)), store, "gama-import")
+    assert (importing.imported, importing.present, importing.skipped) == (8, 0, [])
+    found = {record.instance_key: record for record in store.records("gama-import", bodies=True)}
     assert {id_: record.game for id_, record in found.items()} == {
         "guess/guess_1": "guess_the_average", "bar/bar_1": "el_farol_bar",
         "dollar/dollar_1": "divide_the_dollar", "goods/goods_1": "public_goods",
@@ -77,8 +77,8 @@ def test_every_kind_becomes_a_match_of_ours(games: Path, store: Store) -> None:
         assert {kind for kinds in record.kinds.values() for kind in kinds} == {"ok"}
         assert record.body["source"]["meta"]["version"] == "v1"
         assert record.body["source"]["opening"] == "You are playing a game."
-        for measure in game_box(record.game).measures.values():
-            assert measure.variant(as_published=True)(record.result()) is not None
+        for metric in get_game(record.game).metrics.values():
+            assert metric.variant(as_published=True)(record.result()) is not None
     again = take_in(read_gama(games), store, "gama-import")
     assert (again.imported, again.present) == (0, 8)
 
@@ -164,13 +164,13 @@ def test_a_battle_ends_when_its_rounds_are_used_up(games: Path) -> None:
     game = one(games, data)
     assert payoffs(game) == {"player_1": 0, "player_2": 0, "player_3": 0}
     data["round_records"] = opening[:19]
-    expected = '"round_records": the game is not over after the last round'
+    expected = '"round_records": the game has not ended after the last round'
     assert reason(games, data) == expected
 
 
 def test_the_proposer_of_a_plan_is_not_asked_to_vote(games: Path) -> None:
     game = one(games, pirates())
-    assert [given.seat for given in game.table.given] == [
+    assert [given.actor for given in game.table.given] == [
         "player_1", "player_2", "player_3", "player_2", "player_3",
     ]  # fmt: skip
     assert payoffs(game) == {"player_1": 0, "player_2": 99, "player_3": 1}
@@ -188,15 +188,17 @@ def test_any_other_word_for_a_dish_is_kept_and_counted(cheaptalk: Command, games
     data["player_data"][2]["records"][0] = data["round_records"][0]["responses"][2] = "Cheap"
     data["player_data"][0]["records"][1] = data["round_records"][1]["responses"][0] = "Cheap"
     write(games, "game", data)
-    done = cheaptalk("import", "gama", str(games))
+    done = cheaptalk("store", "import", "gama", str(games))
     assert done.status == 0, done.err
     assert done.out.splitlines()[1:-1] == [
-        "read otherwise than written:",
+        "changed while importing:",
         '  "Cheap" counted as the costly dish: 2 times',
         '  "cheap_dish" counted as the costly dish: 1 time',
         '  "costly_or_cheap" counted as the costly dish: 1 time',
     ]
-    told = json.loads(cheaptalk("import", "gama", str(games), "--study", "b", "--json").out)
+    told = json.loads(
+        cheaptalk("store", "import", "gama", str(games), "--study", "b", "--json").out
+    )
     assert told["notes"]['"Cheap" counted as the costly dish'] == 2
 
 
@@ -229,7 +231,7 @@ def test_the_version_of_a_model_stands_in_the_files_name(games: Path, case: str)
 @pytest.mark.parametrize(
     ("models", "told"),
     [
-        ("gpt-4o", 'the model of the settings, "gpt-4o", taken for a player called "claude-3"'),
+        ("gpt-4o", 'model "gpt-4o" from the settings used for a player recorded as "claude-3"'),
         ("maker/claude-3", ""),
         ("claude-3-20240229", ""),
     ],
@@ -241,7 +243,7 @@ def test_two_names_of_one_players_model_are_noted(games: Path, models: str, told
         put("model")(player, "claude-3")
     put("model")(data["player_data"][0], "specified=go")  # an answer that was given beforehand
     notes = one(games, data, "bar_game_implicit_v1_1").notes
-    said = {note: count for note, count in notes.items() if "of the settings" in note}
+    said = {note: count for note, count in notes.items() if "from the settings" in note}
     assert said == ({told: len(data["player_data"]) - 1} if told else {})
 
 
@@ -249,14 +251,19 @@ def test_a_word_that_is_no_dish_is_told_where_the_bill_is_another(games: Path) -
     data = diners()
     data["player_data"][0]["records"][0] = data["round_records"][0]["responses"][0] = "soup"
     said = reason(games, data)
-    assert said.startswith('"round_records.0.cheap_player": is 1; by the rest of the file 0; or')
+    assert said.startswith(
+        '"round_records.0.cheap_player": is 1; expected 0 from the rest of the file; or'
+    )
     assert '"soup"' in said
 
 
 def test_a_model_that_stands_nowhere_is_asked_for(games: Path) -> None:
     data = bar()
     put(*PLAYER, "model")(data, None)
-    assert reason(games, data) == '"player_data.0.model": is missing, and no name tells it'
+    assert (
+        reason(games, data)
+        == '"player_data.0.model": missing here, in the settings and in the file name'
+    )
 
 
 def test_people_and_answers_given_beforehand_are_no_models(games: Path) -> None:
@@ -279,14 +286,16 @@ def test_two_names_are_one_player(cheaptalk: Command, games: Path) -> None:
     (game,) = read_gama(games, {"A": "B", "gpt-4o": "gpt-4o"}).games
     assert isinstance(game, ForeignGame)
     assert [seat.label for seat in game.seats.values()] == ["gpt-4o", "gpt-4o-2024-08-06", "B"]
-    done = cheaptalk("import", "gama", str(games), "--alias", "A=gpt-4o-2024-08-06", "--json")
+    done = cheaptalk(
+        "store", "import", "gama", str(games), "--alias", "A=gpt-4o-2024-08-06", "--json"
+    )
     assert json.loads(done.out)["notes"] == {
-        'the model "gpt-4o" read as gpt-4o-2024-08-06': 1,
-        'the model "x/A" read as gpt-4o-2024-08-06': 1,
+        'model "gpt-4o": read as gpt-4o-2024-08-06': 1,
+        'model "x/A": read as gpt-4o-2024-08-06': 1,
     }
-    wrong = cheaptalk("import", "gama", str(games), "--alias", "A")
+    wrong = cheaptalk("store", "import", "gama", str(games), "--alias", "A")
     assert wrong.status == 2
-    assert "--alias A: write OTHER=NAME, two names of one model" in wrong.said
+    assert '--alias: expected ALIAS=NAME, got "A"' in wrong.said
 
 
 def test_a_misspelt_game_is_that_of_the_files_name(games: Path) -> None:
@@ -295,11 +304,9 @@ def test_a_misspelt_game_is_that_of_the_files_name(games: Path) -> None:
     game = one(games, data, "gemini-1.5-pro_divide_dollar_v1_t1")
     assert game.table.game.name == "divide_the_dollar"
     assert game.notes == {
-        'the game "gemini-1.5-pro_divide_dillar" read as divide_dollar': 1,
+        'game "gemini-1.5-pro_divide_dillar": read as divide_dollar': 1,
     }
-    assert '"gemini-1.5-pro_divide_dillar_v1_t1" names none of the games' in reason(
-        games / "b", data
-    )
+    assert '"gemini-1.5-pro_divide_dillar_v1_t1" contains none of' in reason(games / "b", data)
 
 
 @pytest.mark.parametrize(
@@ -313,7 +320,7 @@ def test_a_missing_mode_is_that_of_the_name_or_the_folder(
     data["meta"]["name_exp"] = called
     game = one(games, data, name)
     assert parameters(game)["feedback"] == "explicit"
-    assert game.notes == {'"meta.mode" missing, read as explicit': 1}
+    assert game.notes == {'"meta.mode" is missing, assumed to be explicit': 1}
     assert "mode" not in game.source["meta"]
     assert reason(games / "b", data) == '"meta.mode": is missing'
 
@@ -427,12 +434,12 @@ def taxed_rounds(data: Written, _: Any) -> None:
 ROUND = ("round_records", 0)
 PLAYER = ("player_data", 0)
 BAD: dict[str, tuple[Callable[[], Written], Callable[[Written, Any], None], Any, str]] = {
-    "no meta": (bar, put("meta"), ..., '"meta.name_exp": null names none of the games'),
-    "meta is text": (bar, put("meta"), "bar_game", '"meta.name_exp": null names none of'),
-    "unknown game": (bar, put("meta", "name_exp"), "chess_v1", '": "chess_v1" names none'),
-    "two games": (bar, put("meta", "name_exp"), "bar_game divide_dollar", "names none of the game"),
+    "no meta": (bar, put("meta"), ..., '"meta.name_exp": null contains none of'),
+    "meta is text": (bar, put("meta"), "bar_game", '"meta.name_exp": null contains none of'),
+    "unknown game": (bar, put("meta", "name_exp"), "chess_v1", '": "chess_v1" contains none'),
+    "two games": (bar, put("meta", "name_exp"), "bar_game divide_dollar", "contains none of"),
     "no players": (bar, put("player_data"), ..., '"player_data": is missing'),
-    "no rounds": (bar, put("round_records"), [], '"round_records": is empty'),
+    "no rounds": (bar, put("round_records"), [], '"round_records": must not be empty'),
     "rounds are text": (bar, put("round_records"), "20", '"round_records": should be a valid list'),
     "unknown part": (bar, put("notes"), "x", '"notes": is a setting that the importer does not'),
     "unknown setting": (bar, put("meta", "tax"), 3, '"meta.tax": is a setting that the importer'),
@@ -444,29 +451,30 @@ BAD: dict[str, tuple[Callable[[], Written], Callable[[Written, Any], None], Any,
     "truth for a number": (bar, put("meta", "player_num"), True, '"meta.player_num": should be'),
     "ratio above one": (bar, put("meta", "ratio"), 1.5, '"round_records.0.winner": is stay'),
     "other mode": (bar, put("meta", "mode"), "loud", "'implicit' or 'explicit', not \"loud\""),
-    "extra player": (bar, extra_player, None, '"player_data": is 4 players; by the rest of the'),
-    "nobody else": (auction, alone, None, '"player_data": holds fewer than 2 players'),
-    "fewer players": (bar, put("player_data", 2), ..., '"player_data": is 2 players; by the rest'),
-    "other id": (bar, put(*PLAYER, "id"), "player_1", '"player_data.0.id": is player_1; by'),
+    "extra player": (bar, extra_player, None, '"player_data": is 4 players; expected'),
+    "nobody else": (auction, alone, None, '"player_data": must contain at least 2 players'),
+    "fewer players": (bar, put("player_data", 2), ..., '"player_data": is 2 players; expected'),
+    "other id": (bar, put(*PLAYER, "id"), "player_1", '"player_data.0.id": is player_1; expected'),
     "no model": (bar, put(*PLAYER, "model"), "", '"player_data.0.model": String should have at'),
     "unknown choice": (bar, put(*PLAYER, "records", 1), "run", '"player_data.0.records.1": should'),
     "choice missing": (bar, put(*PLAYER, "records"), ["go"], '"player_data.0.records": is 1 choic'),
     "other choice": (bar, put(*PLAYER, "records", 0), "stay", '"round_records.0.responses": is'),
-    "half a round": (bar, put("meta", "round_id"), 3, '"meta.round_id": is 3; by the rest of the'),
-    "went": (bar, put(*ROUND, "go_num"), 3, '"round_records.0.go_num": is 3; by the rest of the'),
-    "share": (bar, put(*ROUND, "go_ratio"), 0.5, '"round_records.0.go_ratio": is 0.5; by'),
+    "half a round": (bar, put("meta", "round_id"), 3, '"meta.round_id": is 3; expected'),
+    "went": (bar, put(*ROUND, "go_num"), 3, '"round_records.0.go_num": is 3; expected'),
+    "share": (bar, put(*ROUND, "go_ratio"), 0.5, '"round_records.0.go_ratio": is 0.5; expected'),
     "odd message": (bar, put(*PLAYER, "prompt", 0, "content"), 7, '"player_data.0.prompt.0.conten'),
     "share of the crowd": (bar, put("meta", "ratio"), 0.2, "round_records.1.winner"),
-    "average": (guess, put(*ROUND, "mean"), 31, '"round_records.0.mean": is 31.0; by the rest'),
-    "target": (guess, put(*ROUND, "mean_ratio"), 21, '"round_records.0.mean_ratio": is 21.0; by'),
-    "winners": (guess, put(*ROUND, "winner_num"), 2, '"round_records.0.winner_num": is 2; by'),
+    "average": (guess, put(*ROUND, "mean"), 31, '"round_records.0.mean": is 31.0; expected'),
+    "target": (guess, put(*ROUND, "mean_ratio"), 21, '"round_records.0.mean_ratio": is 21.0'),
+    "winners": (guess, put(*ROUND, "winner_num"), 2, '"round_records.0.winner_num": is 2'),
     "half a number": (guess, put(*PLAYER, "records", 0), 60.5, '"player_data.0.records.0": should'),
-    "too great": (guess, put("meta", "max"), 50, 'data.0.records.0": recorded answer 0 of seat'),
+    "too great": (guess, put("meta", "max"), 50,
+    'data.0.records.0": recorded answer 0 of "player_1"'),
     "no range": (guess, put("meta", "max"), 0, '"meta": "maximum": should be greater than'),
     "sum of bids": (dollar, put(*ROUND, "total_proposal"), 12, '"round_records.0.total_proposal"'),
     "sum of tokens": (goods, put(*ROUND, "total_tokens"), 12, '"round_records.0.total_tokens": is'),
     "tokens kept": (goods, put("meta", "reset"), False, '"meta.reset": should be True'),
-    "bill": (diners, put(*ROUND, "total_cost"), 60, '"round_records.0.total_cost": is 60; by'),
+    "bill": (diners, put(*ROUND, "total_cost"), 60, '"round_records.0.total_cost": is 60'),
     "share of it": (diners, put(*ROUND, "avg_cost"), 16.0, '"round_records.0.avg_cost": is 16.0'),
     "no dish": (diners, put(*PLAYER, "records", 0), 7, '"player_data.0.records.0": should be a'),
     "other dish": (diners, put(*PLAYER, "records", 0), "soup", '"round_records.0.responses": is'),
@@ -478,19 +486,19 @@ BAD: dict[str, tuple[Callable[[], Written], Callable[[Written, Any], None], Any,
     "highest bid": (auction, put(*ROUND, "bid_winner_proposed"), 60, "bid_winner_proposed"),
     "price": (auction, put(*ROUND, "bid_winner_payment"), 10, "bid_winner_payment"),
     "nobody won": (auction, put(*ROUND, "bid_winner"), "player_9", 'there is no player "player_9"'),
-    "loser won": (auction, put(*ROUND, "bid_winner"), "player_1", "is 50; by the rest of the file"),
+    "loser won": (auction, put(*ROUND, "bid_winner"), "player_1", "is 50; expected"),
     "no valuation": (auction, put(*ROUND, "valuations"), [60, 20], '"round_records.0.valuations"'),
     "unknown mode": (auction, put("meta", "mode"), "third", "\"meta.mode\": should be 'highest bi"),
     "no such target": (battle, put(*ROUND, "shot_player"), "7", '"round_records.0.responses": is'),
     "out of turn": (battle, put(*ROUND, "player_shooting"), "1", 'shot_player": recorded answer 0'),
     "no such shooter": (battle, put(*ROUND, "player_shooting"), "9", 'there is no player "9"'),
     "missed and hit": (battle, put(*ROUND, "out"), True, 'shot_player": there is no player "null"'),
-    "hit the dead": (battle, put("round_records", 3, "out"), True, 'player "2" was out before'),
+    "hit the dead": (battle, put("round_records", 3, "out"), True, 'player "2" was already out'),
     "other action": (battle, put(*ROUND, "action"), "shoot", '"round_records.0.action": is shoot'),
     "other rates": (battle, put("meta", "interval"), 6, '"round_records.0.initial_players": is'),
     "wrong sum": (pirates, put(*ROUND, "gold_distribution"), [99, 0, 0], "must add up to 100"),
     "negative": (pirates, put(*ROUND, "gold_distribution"), [101, -1, 0], "fewer than 0 coins"),
-    "short plan": (pirates, put(*ROUND, "gold_distribution"), [99, 1], "is 2 pirates; by the rest"),
+    "short plan": (pirates, put(*ROUND, "gold_distribution"), [99, 1], "is 2 pirates; expected"),
     "voters": (pirates, put(*ROUND, "responses"), ["accept"], '"round_records.0.responses": is 1'),
     "other vote": (pirates, put("player_data", 1, "records"), ["accept"], '"player_data.1.records'),
     "own veto": (pirates, put(*ROUND, "responses", 0), "reject", '"round_records.0.responses.0": '),
@@ -508,8 +516,8 @@ def test_a_file_that_does_not_fit_is_named_by_field(games: Path, case: str) -> N
 FILES = {
     "truncated": (b'{"meta": {"name_', "is not JSON"),
     "empty": (b"", "is not JSON"),
-    "a list": (b"[1, 2]", '"meta.name_exp": null names none of the games'),
-    "a number": (b"7", '"meta.name_exp": null names none of the games'),
+    "a list": (b"[1, 2]", '"meta.name_exp": null contains none of'),
+    "a number": (b"7", '"meta.name_exp": null contains none of'),
     "deep": (b"[" * 200_000, "is not JSON"),
     "latin-1": (b'{"meta": "caf\xe9"}', "is not UTF-8 text (byte 13)"),
 }
@@ -565,7 +573,7 @@ def test_whatever_stands_in_a_file_nothing_is_raised(kind: str, data: st.DataObj
 def test_the_rest_goes_in_where_one_file_does_not_fit(cheaptalk: Command, games: Path) -> None:
     write_all(games)
     (games / "bar" / "bar_1.json").write_text("{")
-    done = cheaptalk("import", "gama", str(games), "--json")
+    done = cheaptalk("store", "import", "gama", str(games), "--json")
     assert done.status == 1, done.err
     told = json.loads(done.out)
     assert (told["study"], told["imported"]) == ("gama-import", 7)
@@ -575,7 +583,7 @@ def test_the_rest_goes_in_where_one_file_does_not_fit(cheaptalk: Command, games:
 
 
 def test_a_folder_without_files_is_refused(games: Path) -> None:
-    with pytest.raises(CheaptalkError, match=r"no folder in it holds a \.json file"):
+    with pytest.raises(CheaptalkError, match=r"contains no \.json files"):
         read_gama(games)
-    with pytest.raises(CheaptalkError, match="there is no such folder"):
+    with pytest.raises(CheaptalkError, match="folder does not exist"):
         read_gama(games / "missing")

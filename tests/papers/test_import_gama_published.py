@@ -10,7 +10,7 @@ import pytest
 from cheaptalk.papers.gama.importer.importer import read_gama
 from cheaptalk.records import MatchRecord, Store, transcript
 from cheaptalk.records.imports import Intake, take_in
-from cheaptalk.rules import game_box
+from cheaptalk.rules import get_game
 from tests.papers.gama_scores import ORACLES, PREFIXES, RUNS, scores
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "data" / "gama"
@@ -50,12 +50,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture(scope="module")
-def intake(store: Store) -> Intake:
+def importing(store: Store) -> Intake:
     return take_in(read_gama(FOLDER), store, "gama")
 
 
 @pytest.fixture(scope="module")
-def records(store: Store, intake: Intake) -> list[MatchRecord]:
+def records(store: Store, importing: Intake) -> list[MatchRecord]:
     return list(store.records("gama", bodies=True))
 
 
@@ -70,7 +70,7 @@ def labels(record: MatchRecord) -> set[str]:
 
 def place(record: MatchRecord) -> tuple[str, str, int]:
     """A record's game as GAMA calls it, model and run."""
-    stem = record.deal_key.rpartition("/")[2]
+    stem = record.instance_key.rpartition("/")[2]
     (game,) = (name for name in ORACLES if name in stem)
     (model,) = labels(record)
     return game, model, int(stem.rpartition("_")[2])
@@ -80,7 +80,7 @@ def measured(records: list[MatchRecord], as_published: bool) -> Scores:
     return {
         place(record): score
         for record in records
-        if (score := game_box(record.game).measures["score"].variant(as_published)(record.result()))
+        if (score := get_game(record.game).metrics["score"].variant(as_published)(record.result()))
         is not None
     }
 
@@ -95,8 +95,8 @@ def overall(found: Scores, model: str) -> list[float]:
     return [mean(found[game, model, run] for game in ORACLES) for run in RUNS]
 
 
-def test_every_game_is_imported(intake: Intake, records: list[MatchRecord]) -> None:
-    assert (intake.imported, intake.present, intake.skipped) == (200, 0, [])
+def test_every_game_is_imported(importing: Intake, records: list[MatchRecord]) -> None:
+    assert (importing.imported, importing.present, importing.skipped) == (200, 0, [])
     assert set(Counter(record.game for record in records).values()) == {25}
     assert Counter(frozenset(labels(record)) for record in records) == {
         frozenset({model}): 40 for model in MODELS
@@ -148,7 +148,7 @@ def test_recorded_valuations_are_those_of_pythons_generator(records: list[MatchR
     auctions = [record for record in records if record.game == "sealed_bid_auction"]
     assert len(auctions) == 25
     for record in auctions:
-        assert record.replay().deal.model_dump(mode="json")["valuations"] == drawn
+        assert record.replay().instance.model_dump(mode="json")["valuations"] == drawn
 
 
 def test_moves_that_only_the_published_rules_allow(records: list[MatchRecord]) -> None:

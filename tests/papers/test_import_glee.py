@@ -13,7 +13,7 @@ from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import MatchRecord, Status, Store, configuration_digest, transcript
 from cheaptalk.records.imports import ForeignGame, Skipped, take_in
-from cheaptalk.rules import game_box
+from cheaptalk.rules import get_game
 from tests.papers.glee_folders import (
     AGREED,
     BUYERS,
@@ -48,8 +48,8 @@ def reason(folder: Path) -> str:
 
 
 def measured(record: MatchRecord, as_published: bool = False) -> dict[str, float | None]:
-    measures = game_box(record.game).measures.values()
-    return {one.name: one.variant(as_published)(record.result()) for one in measures}
+    metrics = get_game(record.game).metrics.values()
+    return {one.name: one.variant(as_published)(record.result()) for one in metrics}
 
 
 def texts(record: MatchRecord) -> list[str]:
@@ -62,8 +62,8 @@ def texts(record: MatchRecord) -> list[str]:
 
 
 def test_every_game_becomes_a_match_of_ours(games: Path, store: Store) -> None:
-    intake = take_in(read_glee(write_all(games)), store, "glee-import")
-    assert (intake.imported, intake.present, intake.skipped) == (3, 0, [])
+    importing = take_in(read_glee(write_all(games)), store, "glee-import")
+    assert (importing.imported, importing.present, importing.skipped) == (3, 0, [])
     found = by_id(store)
     assert {record.game for record in found.values()} == {"bargaining", "negotiation", "persuasion"}
     for record in found.values():
@@ -86,7 +86,7 @@ def test_the_configuration_is_the_one_of_our_own_studies(games: Path, store: Sto
     write_agreed(games)
     take_in(read_glee(games), store, "glee-import")
     (record,) = by_id(store).values()
-    own = game_box("bargaining").rules.model_validate(
+    own = get_game("bargaining").rules.model_validate(
         {"money": 100, "discounts": [0.8, 0.9], "horizon": 2}
     )
     assert configuration_digest(record.rules) == configuration_digest(own)
@@ -120,7 +120,7 @@ def test_myopic_buyers_of_the_older_release(games: Path) -> None:
         "high-quality,30.0,Nature,2,,", ",,Alice,2,yes,so good", ",,the buyer,2,no,",
     ]  # fmt: skip
     game = one(write(games, "MYOPIC", written, BUYERS, rows))
-    seats = [(given.seat, given.action.model_dump()) for given in game.table.given if given.action]
+    seats = [(given.actor, given.action.model_dump()) for given in game.table.given if given.action]
     assert seats[1] == ("bob_1", {"decision": "yes", "message": "Fine, I buy."})
     assert seats[3] == ("bob_2", {"decision": "no", "message": ""})
     assert game.source["unused"] == [{"request": 2, "cells": {"message": "so good"}}]
@@ -264,7 +264,7 @@ CONFIGURATIONS = {
         '"player_2_args.delta": contradicts "game_args.delta_2"',
     ),
     "discount above one": (("game_args", "delta_2"), 1.2, '"discounts.1": should be less'),
-    "two of one name": (("player_1_args", "public_name"), "Bob", "two places may not have"),
+    "two of one name": (("player_1_args", "public_name"), "Bob", "two seats have the same name"),
 }  # fmt: skip
 
 
@@ -274,7 +274,7 @@ def test_a_configuration_that_does_not_fit_is_named_by_field(games: Path, case: 
     written = bargaining()
     if case == "no model":
         written["player_2_args"].pop("model_name")
-        expected = '"player_2_args.model_name": is missing'
+        expected = '"player_2_args.model_name" is missing'
     changed(path, value)(written)
     write(games, "BAD", written, OFFERS, AGREED)
     assert reason(games).startswith("config.json: ")
@@ -287,7 +287,7 @@ def test_a_configuration_that_does_not_fit_is_named_by_field(games: Path, case: 
         (persuasion(v=0.5), '"value": should be greater than or equal to 1'),
         (persuasion(seller_message_type="song"), "should be 'binary' or 'text'"),
         (negotiation(seller_value=None), '"game_args.seller_value": should be a valid number'),
-        ([1, 2], "is no JSON object"),
+        ([1, 2], "must be a JSON object"),
     ],
 )
 def test_the_other_families_configurations_too(games: Path, written: Any, expected: str) -> None:
@@ -362,18 +362,18 @@ def test_a_byte_order_mark_is_no_damage(games: Path) -> None:
 
 ROWS = {
     "no column": (OFFERS.replace("message,", ""), [], 'game.csv: column "message" is missing'),
-    "column twice": (OFFERS + ",round", [], 'game.csv: column "round" stands there twice'),
-    "short row": (OFFERS, ["60,40,x,Alice,1"], "row 2: has 5 cells, the header has 6"),
-    "no round": (OFFERS, ["60,40,x,Alice,,"], 'row 2: "round": "" is no whole number'),
-    "half round": (OFFERS, ["60,40,x,Alice,1.5,"], 'row 2: "round": "1.5" is no whole number'),
+    "column twice": (OFFERS + ",round", [], 'game.csv: column "round" is duplicated'),
+    "short row": (OFFERS, ["60,40,x,Alice,1"], "row 2: has 5 cells, but the header has 6"),
+    "no round": (OFFERS, ["60,40,x,Alice,,"], 'row 2: "round": "" is not a whole number'),
+    "half round": (OFFERS, ["60,40,x,Alice,1.5,"], 'row 2: "round": "1.5" is not a whole number'),
     "wrong order": (OFFERS, [AGREED[1], AGREED[0]], 'row 2: is round 1 of "Bob"; round 1 of Alice'),
     "wrong round": (OFFERS, [AGREED[0], ",,,Bob,2,accept"], 'row 3: is round 2 of "Bob"; round 1'),
     "stranger": (OFFERS, ["60,40,x,Carol,1,"], 'row 2: is round 1 of "Carol"'),
     "nobody": (OFFERS, ["60,40,x,,1,"], 'row 2: is round 1 of ""'),
-    "no end": (OFFERS, AGREED[:3], "game.csv: the game is not over after its last row"),
+    "no end": (OFFERS, AGREED[:3], "game.csv: the game has not ended after the last row"),
     "no beginning": (OFFERS, AGREED[2:], 'row 2: is round 2 of "Bob"; round 1 of Alice is due'),
-    "row after the end": (OFFERS, [*AGREED, "9,91,,Alice,3,"], "row 6: the game is over before it"),
-    "no amount": (OFFERS, ["60,,x,Alice,1,"], 'of seat "alice" is refused: "bob_gain": is missing'),
+    "row after the end": (OFFERS, [*AGREED, "9,91,,Alice,3,"], "row 6: the game has already ended"),
+    "no amount": (OFFERS, ["60,,x,Alice,1,"], 'of "alice" is refused: "bob_gain": is missing'),
     "text for an amount": (OFFERS, ["60,lots,x,Alice,1,"], '"bob_gain": should be a number'),
     "endless amount": (OFFERS, ["inf,-inf,x,Alice,1,"], '"alice_gain": should be a finite number'),
     "wrong sum": (OFFERS, ["60,41,x,Alice,1,"], "the two parts must add up to 100, not 101"),
@@ -409,11 +409,14 @@ NATURE = {
     "missing round": (PITCHED[:3], "game.csv: has 1 of 2 rounds"),
     "out of order": ([PITCHED[0], *PITCHED[3:], *PITCHED[1:3]], "row 3: round 2 of Nature is out"),
     "again": ([PITCHED[0], *PITCHED[:3]], "row 3: round 1 of Nature is out of order"),
-    "unknown quality": (["fine,30,Nature,1,,"], '"round_quality": "fine" is none of high-quality'),
-    "no quality": ([",30,Nature,1,,"], '"round_quality": "" is none of'),
-    "another worth": (["high-quality,31,Nature,1,,"], '"product_worth": is 31; by the config'),
+    "unknown quality": (
+        ["fine,30,Nature,1,,"],
+        '"round_quality": "fine" is not one of high-quality',
+    ),
+    "no quality": ([",30,Nature,1,,"], '"round_quality": "" is not one of'),
+    "another worth": (["high-quality,31,Nature,1,,"], '"product_worth": is 31; expected 30'),
     "no worth": (["high-quality,lots,Nature,1,,"], '"product_worth": is lots'),
-    "no decision": ([*PITCHED[:5], ",,Bob,2,,"], 'row 7: recorded answer 3 of seat "bob"'),
+    "no decision": ([*PITCHED[:5], ",,Bob,2,,"], 'row 7: recorded answer 3 of "bob"'),
 }
 
 

@@ -11,7 +11,7 @@ import pytest
 from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.records import MatchRecord, Store, transcript
 from cheaptalk.records.imports import Intake, take_in
-from cheaptalk.rules import game_box
+from cheaptalk.rules import get_game
 
 SAMPLE = Path(__file__).parents[2].parent / "shared" / "data" / "glee"
 GAMES = 68
@@ -27,18 +27,18 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture(scope="module")
-def intake(store: Store) -> Intake:
+def importing(store: Store) -> Intake:
     return take_in(read_glee(SAMPLE, keep_names=True), store, "sample")
 
 
 @pytest.fixture(scope="module")
-def records(store: Store, intake: Intake) -> dict[str, MatchRecord]:
+def records(store: Store, importing: Intake) -> dict[str, MatchRecord]:
     """The matches by their id in GLEE."""
-    return {record.deal_key: record for record in store.records("sample", bodies=True)}
+    return {record.instance_key: record for record in store.records("sample", bodies=True)}
 
 
-def test_every_game_is_imported(intake: Intake, records: dict[str, MatchRecord]) -> None:
-    assert (intake.imported, intake.present, intake.skipped) == (GAMES, 0, [])
+def test_every_game_is_imported(importing: Intake, records: dict[str, MatchRecord]) -> None:
+    assert (importing.imported, importing.present, importing.skipped) == (GAMES, 0, [])
     assert len(records) == GAMES
     games = [record.game for record in records.values()]
     assert [games.count(name) for name in ("bargaining", "negotiation", "persuasion")] == [
@@ -56,7 +56,7 @@ def test_every_match_replays_and_can_be_told(records: dict[str, MatchRecord]) ->
 
 
 def test_importing_again_adds_nothing(
-    store: Store, intake: Intake, records: dict[str, MatchRecord]
+    store: Store, importing: Intake, records: dict[str, MatchRecord]
 ) -> None:
     again = take_in(read_glee(SAMPLE, keep_names=True), store, "sample")
     assert (again.imported, again.present, again.skipped) == (0, GAMES, [])
@@ -131,10 +131,10 @@ PUBLISHED = ("bob_gain", "efficiency", "fairness")
 @pytest.mark.parametrize("id_", BY_HAND)
 def test_measures_are_those_worked_out_by_hand(records: dict[str, MatchRecord], id_: str) -> None:
     record = records[id_]
-    measures = game_box(record.game).measures
+    metrics = get_game(record.game).metrics
     result = record.result()
-    found = [measures[name].variant(as_published=False)(result) for name in PAPER]
-    published = [measures[name].variant(as_published=True)(result) for name in PUBLISHED]
+    found = [metrics[name].variant(as_published=False)(result) for name in PAPER]
+    published = [metrics[name].variant(as_published=True)(result) for name in PUBLISHED]
     by_paper, by_code = BY_HAND[id_]
     assert found == pytest.approx(by_paper, abs=1e-12)
     assert published == pytest.approx(by_code, abs=1e-12)
@@ -151,16 +151,16 @@ def test_names_are_redacted_where_people_are_addressed(
     tmp_path: Path, records: dict[str, MatchRecord]
 ) -> None:
     with Store.open(tmp_path / "redacted.sqlite", create=True) as store:
-        intake = take_in(read_glee(SAMPLE), store, "redacted")
-        assert (intake.imported, intake.skipped) == (GAMES, [])
+        importing = take_in(read_glee(SAMPLE), store, "redacted")
+        assert (importing.imported, importing.skipped) == (GAMES, [])
         changed = {}
         for record in store.records("redacted", bodies=True):
-            before, after = said(records[record.deal_key]), said(record)
+            before, after = said(records[record.instance_key]), said(record)
             if before != after:
-                changed[record.deal_key] = sum(text.count("[name]") for text in after)
+                changed[record.instance_key] = sum(text.count("[name]") for text in after)
     # Rounds in which a person is called by name; one game came with the name taken out already.
     assert changed == {
         "272E6C6F38BBD9B9": 1, "431AF58CE83924DD": 2, "447740CB14774C24": 1,
         "23E43CB8A35DF2D1": 20,
     }  # fmt: skip
-    assert intake.redactions == sum(changed.values())
+    assert importing.redactions == sum(changed.values())

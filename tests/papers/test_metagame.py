@@ -30,14 +30,14 @@ STUDY: dict[str, Any] = {
         }
     ],
     "players": {name: {"strategies": {"item_bargaining": name}} for name in STRATEGIES},
-    "deals": 10,
+    "instances": 10,
 }
-ALONE = STUDY | {"name": "alone", "players": {"soft": STUDY["players"]["soft"]}, "deals": 1}
+ALONE = STUDY | {"name": "alone", "players": {"soft": STUDY["players"]["soft"]}, "instances": 1}
 ELSE: dict[str, Any] = {
     "name": "else",
     "games": [{"game": "bargaining"}],
     "players": {"fair": {"strategy": "equal_split"}},
-    "deals": 2,
+    "instances": 2,
 }
 
 
@@ -79,8 +79,8 @@ def test_regret_and_mixture_are_those_of_the_bootstrap_of_the_game(
 
 
 def test_both_normalisations_of_both_readings_are_given(tables: dict[str, Any]) -> None:
-    text = row(tables["BG4-welfare-as-the-text-normalises-it"], strategy="walk")
-    alone = row(tables["BG4-welfare-without-the-outside-options-among-the-maxima"], strategy="walk")
+    text = row(tables["BG4-welfare-as-normalised-in-the-text"], strategy="walk")
+    alone = row(tables["BG4-welfare-with-maxima-that-exclude-the-outside-options"], strategy="walk")
     assert text["NW"] == text["NW, undiscounted"]  # who walks at once discounts nothing
     assert text["NW+"] == 0.0
     assert text["EF1"] is None
@@ -105,8 +105,8 @@ def test_the_paper_s_tables_set_games_side_by_side_with_the_best_in_bold(
     assert table.groups == [("", 1), ("BG4", 5), ("BG6", 5)]
     assert "BG6: \N{GREEK SMALL LETTER GAMMA} = 0.98, R = 5." in table.caption
     regrets = tables["BG6-strategies"].frame
-    welfare = tables["BG6-welfare-as-the-text-normalises-it"].frame
-    allocated = tables["BG6-welfare-without-the-outside-options-among-the-maxima"].frame
+    welfare = tables["BG6-welfare-as-normalised-in-the-text"].frame
+    allocated = tables["BG6-welfare-with-maxima-that-exclude-the-outside-options"].frame
     for agent in table.frame.iter_rows(named=True):
         of = pl.col("strategy") == agent["agent"]
         assert agent["BG6 regret"] == regrets.row(by_predicate=of, named=True)["regret"]
@@ -140,7 +140,7 @@ def test_language_models_play_a_game_of_their_own_beside_that_with_baselines(
     tmp_path: Path,
 ) -> None:
     models = {"4o-c-4": {"model": "vllm/openai/4o"}, "o3-mini-c-0": {"model": "vllm/us/o3"}}
-    study = STUDY | {"name": "both", "players": STUDY["players"] | models, "deals": 2}
+    study = STUDY | {"name": "both", "players": STUDY["players"] | models, "instances": 2}
     with ct.Store.open(tmp_path / "store.sqlite", create=True) as opened:
         ct.run(ct.studies.parse_study(study, "here"), opened, models=Walkers())
         found = findings(opened, "both", "metagame", draws=100)
@@ -149,12 +149,12 @@ def test_language_models_play_a_game_of_their_own_beside_that_with_baselines(
     assert found.tables["table-5"].frame["agent"].to_list() == [
         "4o-c-4", "o3-mini-c-0", "aspire", "soft", "tough", "walk"
     ]  # fmt: skip
-    assert "equilibrium-BG4-language-models-alone" in found.charts
+    assert "equilibrium-BG4-only-language-models" in found.charts
     assert found.tables["table-14"].frame["provider"].to_list() == ["openai", "us"]
 
 
-def test_instances_are_deals_of_pairs(store: Path, tables: dict[str, Any]) -> None:
-    """Ten deals of each of the ten pairs of four strategies, copies of one among them."""
+def test_instances_are_instances_of_pairs(store: Path, tables: dict[str, Any]) -> None:
+    """Ten instances of each of the ten pairs of four strategies, copies of one among them."""
     assert tables["table-1"].frame.select("class", "game", "settings", "total").rows() == [
         ("BGS", "BG4", 100, 200), ("BGS", "BG6", 100, None)
     ]  # fmt: skip
@@ -192,8 +192,8 @@ def test_behaviour_is_that_of_the_records(store: Path, tables: dict[str, Any]) -
                 own.append(record.payoffs[place])
                 rounds.append((record.outcome or {})["round"])
         if {record.label("player_1"), record.label("player_2")} == {"tough"}:
-            box = ct.game_box("item_bargaining")
-            mistaken.append(box.measures["mistakes"].of(record.result()) or 0.0)
+            game_spec = ct.get_game("item_bargaining")
+            mistaken.append(game_spec.metrics["mistakes"].of(record.result()) or 0.0)
     shown = row(tables["behaviour"], player="aspire")
     assert shown["own"] == pytest.approx(np.mean(own))
     assert shown["rounds"] == pytest.approx(np.mean(rounds))
@@ -207,14 +207,14 @@ def test_behaviour_is_that_of_the_records(store: Path, tables: dict[str, Any]) -
         assert pairs[f"{never_negative}.low"].min() >= 0
 
 
-def test_one_player_and_one_deal_give_tables_without_intervals(store: Path) -> None:
+def test_one_player_and_one_instance_give_tables_without_intervals(store: Path) -> None:
     with ct.Store.open(store) as opened:
         found = findings(opened, "alone", "metagame", draws=100)
     assert found.tables["behaviour"].frame["own.low"].to_list()[0] is not None
     regret = found.tables["BG4-strategies"]
     assert regret.frame["regret"].to_list() == [0.0]
     assert regret.notes[0].startswith("There are no intervals")
-    assert "Nobody plays tough" in found.tables["low-acceptances-bad-acceptance"].notes[0]
+    assert "No player plays tough" in found.tables["low-acceptances-bad-acceptance"].notes[0]
 
 
 def test_another_game_lacks_everything_but_what_was_played(store: Path) -> None:
@@ -222,7 +222,7 @@ def test_another_game_lacks_everything_but_what_was_played(store: Path) -> None:
         found = findings(opened, "else", "metagame", draws=100)
     assert list(found.tables) == ["played", "played-by-player"]
     assert len(found.lacking) == 7
-    assert "the preset item-bargaining-heuristics plays some" in found.lacking["Behaviour"]
+    assert "run the preset item-bargaining-heuristics" in found.lacking["Behaviour"]
 
 
 def test_providers_are_those_of_the_models_names(

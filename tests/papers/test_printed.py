@@ -11,7 +11,7 @@ def test_printed_values_stand_behind_ours_row_by_row() -> None:
         {"model": ["gpt-4o", "ours"], "gain": [0.5, 0.25], "gain.error": [0.1, 0.2]}
     )
     table = ReportTable(
-        "t", "T", frame, (Header("model", "Model"), Header("gain", "Gain", places=2))
+        "t", "T", frame, (Header("model", "Model"), Header("gain", "Gain", decimals=2))
     )
     values = pl.DataFrame(
         {"model": ["GPT 4o", "Llama", "of no gain"], "gain": [0.75, 1.0, None],

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.games.deal_or_no_deal.measures import optimal_claims
+from cheaptalk.games.deal_or_no_deal.metrics import optimal_claims
 from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal
 from cheaptalk.games.deal_or_no_deal.strategies import honest, random
 from cheaptalk.games.language import ngram_entropy, vocabulary
@@ -18,12 +18,12 @@ from cheaptalk.models import ModelCall
 from cheaptalk.papers.self_play.stages import Stage, stage_of
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import MatchRecord, Store
-from cheaptalk.records.imports.intake import Collection, ForeignGame, take_in
+from cheaptalk.records.imports.importing import Collection, ForeignGame, take_in
 from cheaptalk.reports.charts.chart import Line
 from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
 from cheaptalk.rules import Chance, Decide, play
 from cheaptalk.statistics import mean_intervals
-from cheaptalk.web.viewer.viewer import _wanted
+from cheaptalk.web.viewer.viewer import _match_filter
 from tests.fakes import REFUSAL, Canned
 from tests.judges.judged import always, judge_of
 from tests.reports.browser import Tab, browse
@@ -47,7 +47,7 @@ SPEC: dict[str, Any] = {
         ["gpt-iteration-0", "gpt-iteration-10"],
         ["rival", "rival"],
     ],
-    "deals": 12,
+    "instances": 12,
     "repeats": 2,
 }
 WEIGHTS = {"semi-competitive": 0, "cooperative": 1, "strictly competitive": -1}
@@ -136,16 +136,16 @@ def test_scores_are_means_of_payoffs_by_partner(
             assert row["theirs"] == pytest.approx(np.mean([payoff(one, other) for one in matches]))
 
 
-def test_intervals_are_clustered_by_deal(found: Findings, records: list[MatchRecord]) -> None:
+def test_intervals_are_clustered_by_instance(found: Findings, records: list[MatchRecord]) -> None:
     (row,) = lines(found, "agreements", player="gpt-iteration-3", partner="itself", weight=0.0)
     matches = of(records, row, row["player"])
     frame = pl.DataFrame(
-        [(one.deal_key, 100.0 * agreed(one)) for one in matches],
-        ["deal", "agreement"],
+        [(one.instance_key, 100.0 * agreed(one)) for one in matches],
+        ["instance", "agreement"],
         orient="row",
     )
     share = {"agreement": (0.0, 100.0)}
-    found_mean = mean_intervals(frame, ["agreement"], cluster=["deal"], bounds=share)
+    found_mean = mean_intervals(frame, ["agreement"], cluster=["instance"], bounds=share)
     mean = found_mean.row(0, named=True)
     for column, part in (("", "mean"), (".low", "low"), (".high", "high"), (".error", "error")):
         assert row[f"agreement{column}"] == pytest.approx(mean[part])
@@ -159,7 +159,7 @@ def test_agreement_and_pareto_optimality_are_shares_of_all_matches(
         assert row["agreement"] == pytest.approx(100 * np.mean([agreed(one) for one in matches]))
         best = [
             agreed(one) and one.result().outcome.claims[0]
-            in optimal_claims(one.result().deal.context, one.parameters["objective"])
+            in optimal_claims(one.result().instance.context, one.parameters["objective"])
             for one in matches
         ]  # fmt: skip
         assert row["pareto_optimality"] == pytest.approx(100 * np.mean(best))
@@ -172,7 +172,7 @@ def test_table_2_has_the_first_and_the_last_iteration_and_the_change(
     assert [(row["rate"], row["objective"]) for row in table.rows] == [
         (rate, objective) for rate in ("Agreement", "Pareto optimality") for objective in WEIGHTS
     ]
-    assert table.caption == "Compared are: self-play, iterations 0 and 10."
+    assert table.caption == "Compared: self-play, iterations 0 and 10."
     (change,) = lines(found, "before-after", rate="Agreement", objective="cooperative")
     rows = [
         lines(found, "agreements", player=f"gpt-iteration-{at}", objective="cooperative",
@@ -181,11 +181,13 @@ def test_table_2_has_the_first_and_the_last_iteration_and_the_change(
     ]  # fmt: skip
     assert [change["before"], change["after"]] == [row["agreement"] for row in rows]
     assert change["change"] == pytest.approx(change["after"] - change["before"])
-    by_deal: dict[str, list[float]] = {}
+    by_instance: dict[str, list[float]] = {}
     for sign, row in zip((-1, 1), rows, strict=True):
         for one in of(records, row, row["player"]):
-            by_deal.setdefault(one.deal_key, []).append(sign * 100.0 * agreed(one))
-    moved = np.array([sum(of) / 2 for of in by_deal.values()])  # two matches a deal and iteration
+            by_instance.setdefault(one.instance_key, []).append(sign * 100.0 * agreed(one))
+    moved = np.array(
+        [sum(of) / 2 for of in by_instance.values()]
+    )  # two matches an instance and iteration
     varied = moved.std(ddof=1) > 0
     error = pytest.approx(moved.std(ddof=1) / np.sqrt(12)) if varied else None
     assert change["change.error"] == error
@@ -219,10 +221,10 @@ def test_inconsistent_moves_are_a_share_of_all_moves(
 ) -> None:
     for row in lines(found, "inconsistency"):
         matches = of(records, row, row["player"])
-        measure = ct.game_box(GAME).measures["inconsistency"].variant(False)
+        metric = ct.get_game(GAME).metrics["inconsistency"].variant(False)
         moves = [one.result().outcome.turns for one in matches]
         faulty = [
-            (measure(one.result()) or 0) * turns for one, turns in zip(matches, moves, strict=True)
+            (metric(one.result()) or 0) * turns for one, turns in zip(matches, moves, strict=True)
         ]
         assert row["found"] == pytest.approx(100 * sum(faulty) / sum(moves))
         assert row["moves"] == row["found.n"] == sum(moves)
@@ -279,10 +281,10 @@ def test_iterations_meet_one_another_apart_from_other_players(
 def test_inverted_proposals_are_shown_of_strict_competition(
     found: Findings, records: list[MatchRecord]
 ) -> None:
-    measure = ct.rules.game_box(GAME).measures["inverted_proposals"].of
+    metric = ct.rules.get_game(GAME).metrics["inverted_proposals"].of
     for row in lines(found, "competition", series="self-play"):
         objective = {"objective": "strictly competitive", "player": row["player"]}
-        shares = [measure(one.result()) for one in of(records, objective, row["player"])]
+        shares = [metric(one.result()) for one in of(records, objective, row["player"])]
         kept = [100 * one for one in shares if one is not None]
         assert row["inverted_proposals"] == pytest.approx(np.mean(kept) if kept else None)
 
@@ -310,7 +312,7 @@ def test_rows_lead_to_their_matches(found: Findings, store: Store) -> None:
         for row in table.rows:
             lead = table.leads(row)
             assert lead is not None
-            wanted = _wanted(GAME, dict.fromkeys(PLAYERS, "player"), lead.query)
+            wanted = _match_filter(GAME, dict.fromkeys(PLAYERS, "player"), lead.query)
             assert ct.records.store.queries.count(store, STUDY, wanted) == 24
 
 
@@ -326,10 +328,10 @@ def test_the_published_code_calls_fewer_divisions_optimal(store: Store, found: F
 
 
 def test_judges_stand_beside_the_exact_check(tmp_path: Path) -> None:
-    spec = SPEC | {"name": "judged", "deals": 10, "repeats": 1, "games": [{"game": GAME}]}
+    spec = SPEC | {"name": "judged", "instances": 10, "repeats": 1, "games": [{"game": GAME}]}
     with played(tmp_path / "judged.sqlite", spec) as store:
         lacking = findings(store, "judged", "self-play", draws=100).lacking["Judges"]
-        assert "nobody judged this study by the rubric hallucination" in lacking
+        assert "no judge has used the rubric hallucination" in lacking
         ct.judge(store, "judged", judge_of(), models=always("false value"))
         found = findings(store, "judged", "self-play", draws=100)
         agreement = ct.judges.agreements(store, "judged")[0]
@@ -360,12 +362,12 @@ def with_people(number: int) -> Iterator[ForeignGame]:
     game = DealOrNoDeal(objective=1.0)
     for at in range(number):
         chance = Chance(f"people/{at}")
-        deal = game.deal(chance)
+        instance = game.draw_instance(chance)
         skilled = at % 2 == 1
         strategies: dict[str, Decide] = dict(
             zip(PLAYERS, [honest if skilled else random, honest], strict=True)
         )
-        table = play(game, deal, f"people/{at}", strategies)
+        table = play(game, instance, f"people/{at}", strategies)
         model = ImportedSeat(imported="mine", model=f"gpt-iteration-{4 if skilled else 0}")
         seats = [model, ImportedSeat(imported="mine", person=True)]
         yield ForeignGame(
@@ -391,7 +393,7 @@ def test_people_have_columns_of_their_own(tmp_path: Path) -> None:
     assert found.tables["before-after"].caption.endswith("with people, iterations 0 and 4.")
     lead = found.tables["scores"].leads(rows[0])
     assert lead is not None
-    assert (lead.query["player"], lead.query["player.player"]) == ("gpt-iteration-0", "human")
+    assert (lead.query["player"], lead.query["player_player"]) == ("gpt-iteration-0", "human")
     assert "no player met a copy of itself" in found.lacking["Length"]
 
 
@@ -429,7 +431,7 @@ def test_errors_and_tokens_are_those_of_models(tmp_path: Path) -> None:
     spec = {
         "name": "clumsy", "games": [{"game": GAME, "fixed": {"turns": 4}}],
         "players": {"m": {"model": "vllm/m"}, "n": {"strategy": "honest"}},
-        "pairing": [["m", "m"], ["n", "n"]], "deals": 3,
+        "pairing": [["m", "m"], ["n", "n"]], "instances": 3,
     }  # fmt: skip
     with Store.open(tmp_path / "clumsy.sqlite", create=True) as store:
         ct.run(ct.studies.parse_study(spec, "test"), store, models=Canned(answer))
@@ -450,11 +452,11 @@ def test_what_no_check_can_read_and_what_nobody_said_is_told(tmp_path: Path) -> 
         ct.run(study, store, models=Canned(lambda *_: json.dumps({"message": "Well..."})))
         ct.judge(store, "idle", judge_of(), models=always("consistent"))
         lacking = findings(store, "idle", "self-play", draws=100).lacking["Judges"]
-    assert lacking.startswith("the exact check is silent about all that was judged")
+    assert lacking.startswith("the exact check has no verdicts on the judged moves")
     with Store.open(tmp_path / "mute.sqlite", create=True) as store:
         ct.run(study, store, models=Canned(lambda *_: REFUSAL))
         found = findings(store, "idle", "self-play", draws=100)
-    assert found.lacking["Vocabulary and entropy"] == "nobody said a word in self-play"
+    assert found.lacking["Vocabulary and entropy"] == "the self-play dialogues contain no messages"
     assert [row["aborted"] for row in lines(found, "errors-aborts")] == [100]
 
 
@@ -472,23 +474,26 @@ def test_a_row_of_several_opponents_leads_nowhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "lacking"),
     [
-        ({}, {"Before and after", "Scores and iterations", "Strict competition", "Judges"}),
+        ({}, {"Before and after", "Correlation of score and iteration", "Strict competition",
+        "Judges"}),
         (
             {"players": {"a-iteration-1": {"strategy": "greedy"},
-                         "a-iteration-2": {"strategy": "greedy", "share": 0.9}}, "deals": 3},
+                         "a-iteration-2": {"strategy": "greedy", "share": 0.9}}, "instances": 3},
             {"Strict competition", "Judges"},
         ),
         (
             {"players": {"b": {"strategy": "honest"}, "a": {"strategy": "greedy"}},
              "pairing": [["a", "b"]], "games": [{"game": GAME, "fixed": {"objective": -1}}]},
-            {"Before and after", "Scores and iterations", "Inconsistent messages", "Length",
+            {"Before and after", "Correlation of score and iteration", "Inconsistent messages",
+            "Length",
              "Vocabulary and entropy", "Judges"},
         ),
         (
             {"games": [{"game": GAME, "fixed": {"objective": 0.5}}],
              "players": {"a-iteration-1": {"strategy": "honest"},
                          "b-iteration-2": {"strategy": "fair"}}},
-            {"Before and after", "Scores and iterations", "Strict competition", "Judges"},
+            {"Before and after", "Correlation of score and iteration", "Strict competition",
+            "Judges"},
         ),
     ],
 )  # fmt: skip
@@ -524,7 +529,7 @@ def test_the_presets_page_draws_and_drills_down_in_a_browser(tmp_path: Path) -> 
     assert preset is not None
     assert [stage_of(label).iteration for label in preset.players] == [*range(11), None]
     with Store.open(tmp_path / "preset.sqlite", create=True) as store:
-        ct.run(preset.model_copy(update={"deals": 3}), store)
+        ct.run(preset.model_copy(update={"instances": 3}), store)
         found = findings(store, "self-play", "self-play", draws=100)
         page = tmp_path / "page.html"
         write_findings(found, page)

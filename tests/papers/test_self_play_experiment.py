@@ -19,7 +19,7 @@ from tests.conftest import Command
 @pytest.mark.lm
 def test_an_experiment_goes_from_nothing_to_its_report(tmp_path: Path, cheaptalk: Command) -> None:
     out = tmp_path / "out"
-    command = ["train", "self-play", "--preset", "seconds", "--out", str(out)]
+    command = ["train", "experiment", "--preset", "seconds", "--out", str(out)]
     said = cheaptalk(*command)
     assert said.status == 0, said.err
     assert "semi with fair: payoff " in said.out
@@ -73,12 +73,14 @@ def test_the_last_iterations_of_lineages_that_differ_by_their_seed_meet() -> Non
 
 def test_what_cannot_be_run_is_said_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(
-        ct.CheaptalkError, match=r"nothing is no experiment.* options, seconds, tiny"
+        ct.CheaptalkError,
+        match=r"there is no experiment nothing; use gpu, inverted, options, seconds, tiny or the "
+        r"path",
     ):
         read_experiment("nothing")
     with pytest.raises(ct.CheaptalkError, match="tiny has no lineage semi; it has semi-1, "):
         run_experiment(read_experiment("tiny"), tmp_path / "out", lineages=["semi"])
-    with pytest.raises(ct.CheaptalkError, match="options makes no model to begin with: name one"):
+    with pytest.raises(ct.CheaptalkError, match="options has no corpus for a base model"):
         run_experiment(read_experiment("options"), tmp_path / "out")
     with pytest.raises(ct.CheaptalkError, match="is no folder of a language model"):
         run_experiment(read_experiment("options"), tmp_path / "none", base=str(tmp_path))
@@ -88,7 +90,7 @@ def test_what_cannot_be_run_is_said_in_a_sentence(tmp_path: Path) -> None:
         read_experiment(str(tmp_path / "wrong.yaml"))
     (tmp_path / "wrong.yaml").write_text(
         "name: wrong\ndescription: wrong\nself_play: {matchs: 3}\nlineages: {one: {}}\n"
-        "examination: {deals: 1}\n"
+        "examination: {instances: 1}\n"
     )
     with pytest.raises(ct.CheaptalkError, match=r"wrong.yaml: lineage one: unknown key .matchs"):
         read_experiment(str(tmp_path / "wrong.yaml"))

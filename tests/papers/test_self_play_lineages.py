@@ -13,7 +13,7 @@ from tests.reports.marks import named
 def lineages(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     """What is found of two lineages under strict competition, whose first iterations met."""
     spec = {
-        "name": "two", "deals": 2, "games": [{"game": GAME, "fixed": {"objective": "comp"}}],
+        "name": "two", "instances": 2, "games": [{"game": GAME, "fixed": {"objective": "comp"}}],
         "players": {
             "a-iteration-0": "honest", "a-iteration-1": "fair", "b-iteration-0": "conceding",
             "rival": "greedy",
@@ -61,7 +61,7 @@ def test_lineages_have_lines_of_their_own_and_uneven_numbers_are_told(tmp_path: 
         {"game": GAME, "pairing": "self"},
         {"game": GAME, "pairing": [["a-iteration-0"] * 2], "fixed": {"turns": 40}},
     ]
-    spec = {"name": "two", "games": games, "players": players, "deals": 3}
+    spec = {"name": "two", "games": games, "players": players, "instances": 3}
     with played(tmp_path / "two.sqlite", spec) as store:
         found = findings(store, "two", "self-play", draws=100)
     drawn = named(found.charts["scores-figure"].panels[0])
@@ -69,8 +69,6 @@ def test_lineages_have_lines_of_their_own_and_uneven_numbers_are_told(tmp_path: 
     assert [row["lineage"] for row in found.tables["before-after"].rows] == ["a", "b"] * 2
     assert "Lineage" in found.tables["before-after"].headings
     drawn = named(found.charts["entropy-figure"].panels[0])
-    assert list(drawn) == [
-        f"{one}, {n}" for n in ("words", "pairs", "runs of three") for one in "ab"
-    ]
+    assert list(drawn) == [f"{one}, {n}" for n in ("words", "pairs", "triples") for one in "ab"]
     (note,) = found.tables["diversity"].notes
-    assert "semi-competitive objective some players have 3 matches and others up to 6" in note
+    assert "semi-competitive objective, some players have 3 matches and others up to 6" in note

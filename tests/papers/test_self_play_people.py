@@ -26,7 +26,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
             name=STUDY, seed=3,
             games=[{"game": "deal_or_no_deal", "grid": {"objective": ["self", "coop"]}}],
             players={"human": {"strategy": "honest"}, "model": {"strategy": "fair"}},
-            pairing=[["human", "model"]], deals=3,
+            pairing=[["human", "model"]], instances=3,
         ), store)  # fmt: skip
         people = People(store, STUDY)
         matches = list(store.records(STUDY))
@@ -37,11 +37,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
                 assert match.payoffs is not None
                 score = match.payoffs["player_1"]
                 cents = 10 + round(PER_POINT[match.parameters["objective"]] * score)
-                plays.append({"game": "deal_or_no_deal", "state": "finished", "match": match.id,
-                              "place": "player_1", "payoff": score, "cents": cents})  # fmt: skip
+                plays.append({"game": "deal_or_no_deal", "state": "finished", "match_id": match.id,
+                              "seat": "player_1", "payoff": score, "cents": cents})  # fmt: skip
             if number == 2:
                 plays.append({"game": "deal_or_no_deal", "state": "partner_left", "cents": 25,
-                              "match": matches[5].id, "place": "player_1"})  # fmt: skip
+                              "match_id": matches[5].id, "seat": "player_1"})  # fmt: skip
             pay = {f"game_{at}": play["cents"] for at, play in enumerate(plays)}
             people.come("end", "complete", [], plays, base=100, **pay)
         people.come("lobby", "timed_out", [], [{"game": "deal_or_no_deal", "state": "timed_out"}])
@@ -69,7 +69,7 @@ def test_games_and_pay_by_person_are_those_of_the_store(store: Store, found: Fin
     assert pay["mean.low"] < pay["mean"] < pay["mean.high"]
     assert (rows["Games"]["mean"], rows["Games"]["total"]) == (2, 6)
     assert rows["Share with a bonus"]["mean"] == 1
-    assert found.answers["People and pay"].startswith(
+    assert found.answers["Participants and pay"].startswith(
         f"3 participants played 6 dialogues, 2.0 each, and earned ${fmean(dollars):.2f} on average"
     )
 
@@ -90,7 +90,8 @@ def test_pay_by_rule_tells_objectives_and_what_games_came_to(store: Store, found
     for objective, weight in (("semi-competitive", 0.0), ("cooperative", 1.0)):
         own = [
             (play["payoff"], play["cents"] / 100) for play in plays.iter_rows(named=True)
-            if play["state"] == "finished" and play["payoff"] and weights[play["match"]] == weight
+            if play["state"] == "finished" and play["payoff"]
+            and weights[play["match_id"]] == weight
         ]  # fmt: skip
         row = rows[objective, "points"]
         assert (row["dialogues"], row["rewarded"]) == (len(own), 1)
@@ -109,4 +110,4 @@ def test_a_study_without_people_has_no_such_part(tmp_path: Path) -> None:
             pairing="self",
         ), store)  # fmt: skip
         made = findings(store, STUDY, "self-play", draws=100)
-    assert "People and pay" not in [one.part.title for one in made.parts]
+    assert "Participants and pay" not in [one.part.title for one in made.parts]

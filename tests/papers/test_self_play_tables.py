@@ -12,7 +12,7 @@ from cheaptalk.games.deal_or_no_deal.strategies import honest, random
 from cheaptalk.papers.self_play.tokens import part_count, read_merges, token_counts
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store
-from cheaptalk.records.imports.intake import Collection, ForeignGame, take_in
+from cheaptalk.records.imports.importing import Collection, ForeignGame, take_in
 from cheaptalk.reports.recipes.findings import findings
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.rules import Chance, play
@@ -28,7 +28,7 @@ def trained() -> Iterator[ForeignGame]:
         skilled, alone = number % 2 == 1, number % 4 > 1
         decide = honest if skilled else random
         table = play(
-            game, game.deal(chance), f"trained/{number}",
+            game, game.draw_instance(chance), f"trained/{number}",
             dict(zip(PLAYERS, [decide, decide if alone else honest], strict=True)),
         )  # fmt: skip
         model = ImportedSeat(imported="mine", model=f"gpt-iteration-{10 * skilled}")
@@ -132,7 +132,7 @@ def test_pairs_are_joined_in_the_order_of_their_rank() -> None:
 def test_another_file_is_no_merges(store: Store, tmp_path: Path, text: str) -> None:
     file = tmp_path / "file.txt"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(ct.CheaptalkError, match=r"is no merges\.txt of GPT-2"):
+    with pytest.raises(ct.CheaptalkError, match=r"is not GPT-2's merges\.txt"):
         tables(store, merges=str(file))
-    with pytest.raises(ct.CheaptalkError, match="cannot be read"):
+    with pytest.raises(ct.CheaptalkError, match="cannot read"):
         tables(store, merges=str(tmp_path / "nowhere"))

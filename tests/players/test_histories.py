@@ -9,16 +9,18 @@ from cheaptalk.models import Failure, ModelCall, ModelSettings, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel
 from cheaptalk.players.language_model.player import SUM_UP
 from cheaptalk.players.language_model.treatments import LastTurns, Prompt
-from cheaptalk.rules import Asked, Horizon, Table
+from cheaptalk.rules import DecisionRequest, Horizon, Table
 from cheaptalk.styles import style_in
 from tests.players.thinking import think
-from tests.toys import BOX, Cards, Guessing, SpokenGuess
+from tests.toys import SPEC, Cards, Guessing, SpokenGuess
 
 GAME = Guessing(horizon=Horizon(rounds=5))
 
 
 def player(tries: int = 3, **prompt: Any) -> LanguageModel:
-    return LanguageModel(GAME, style_in(BOX), "vllm/tiny", ModelSettings(), Prompt(**prompt), tries)
+    return LanguageModel(
+        GAME, style_in(SPEC), "vllm/tiny", ModelSettings(), Prompt(**prompt), tries
+    )
 
 
 def table() -> Table:
@@ -44,7 +46,7 @@ def played(who: LanguageModel, *replies: Sequence[str | Reply]) -> list[list[lis
     at = table()
     rounds = []
     for place, said in enumerate(replies):
-        calls, answer = think(who, at.asked("left"), *said)
+        calls, answer = think(who, at.request("left"), *said)
         rounds.append([contents(call) for call in calls])
         assert answer.action is not None
         at.answer("left", answer.action)
@@ -92,13 +94,13 @@ def test_a_summary_stands_for_the_turns_that_it_sums_up() -> None:
     assert not any(told(1) in text for text in third[1])
 
 
-def second_question(who: LanguageModel) -> Asked:
+def second_question(who: LanguageModel) -> DecisionRequest:
     at = table()
-    _, answer = think(who, at.asked("left"), guess(5))
+    _, answer = think(who, at.request("left"), guess(5))
     assert answer.action is not None
     at.answer("left", answer.action)
     at.answer("right", SpokenGuess(number=7, message=""))
-    return at.asked("left")
+    return at.request("left")
 
 
 def test_a_summary_is_asked_for_again_with_the_reason_like_any_answer() -> None:
@@ -152,12 +154,12 @@ def test_an_answer_of_somebody_else_is_shown_in_canonical_form() -> None:
     at = table()
     at.answer("left", SpokenGuess(number=5, message=""))
     at.answer("right", SpokenGuess(number=7, message=""))
-    calls, _ = think(player(past_answers="verbatim"), at.asked("left"), guess(6))
+    calls, _ = think(player(past_answers="verbatim"), at.request("left"), guess(6))
     assert contents(calls[0])[2] == '{"number":5,"message":""}'
 
 
 def test_a_model_that_is_asked_afresh_reads_the_same_again() -> None:
-    calls, answer = think(player(reask="afresh"), table().asked("left"), "Hm.", guess(5))
+    calls, answer = think(player(reask="afresh"), table().request("left"), "Hm.", guess(5))
     assert contents(calls[0]) == contents(calls[1])
     assert roles(calls[1])[-1] == "user"
     assert answer.kind is Kind.REPAIRED
@@ -167,7 +169,7 @@ def test_seats_and_matches_are_not_mixed_up() -> None:
     who = player()
     one, other = table(), Table(GAME, Cards(left=4, right=0), "seed")
     seen = [
-        contents(think(who, at.asked(seat), guess(5))[0][0])[0]
+        contents(think(who, at.request(seat), guess(5))[0][0])[0]
         for at, seat in ((one, "left"), (one, "right"), (other, "left"), (one, "left"))
     ]
     assert seen == [
@@ -177,7 +179,7 @@ def test_seats_and_matches_are_not_mixed_up() -> None:
 
 
 def test_each_moment_is_put_into_words_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = style_in(BOX)
+    words = style_in(SPEC)
     rendered: list[type] = []
     render = type(words).render
 

@@ -8,7 +8,7 @@ from cheaptalk.players.language_model.treatments import PERSONAS, PLAIN, Prompt
 from cheaptalk.rules import Table
 from cheaptalk.styles import style_in
 from tests.players.thinking import think
-from tests.toys import BOX, Cards, Guessing, SpokenGuess
+from tests.toys import SPEC, Cards, Guessing, SpokenGuess
 
 GAME = Guessing()
 SETTINGS = ModelSettings(temperature=0.5)
@@ -19,7 +19,7 @@ HOW = (
 
 
 def model(tries: int = 3, prompt: Prompt = PLAIN) -> LanguageModel:
-    return LanguageModel(GAME, style_in(BOX), "vllm/tiny", SETTINGS, prompt, tries)
+    return LanguageModel(GAME, style_in(SPEC), "vllm/tiny", SETTINGS, prompt, tries)
 
 
 def table() -> Table:
@@ -39,7 +39,7 @@ OPENING = (
 
 
 def test_the_first_question_is_a_briefing_and_a_question() -> None:
-    calls, answer = think(model(), table().asked("left"), '{"number": 5, "message": "Hi."}')
+    calls, answer = think(model(), table().request("left"), '{"number": 5, "message": "Hi."}')
     form = AnswerForm(name="SpokenGuess", json_schema=SpokenGuess.model_json_schema())
     assert calls == [
         ModelCall(
@@ -58,7 +58,7 @@ def test_a_later_question_tells_what_happened_between_the_model_s_own_answers() 
     played = table()
     played.answer("right", SpokenGuess(number=7, message='Say "please".'))
     played.answer("left", SpokenGuess(number=5, message=""))
-    calls, _ = think(model(), played.asked("left"), '{"number": 6, "message": ""}')
+    calls, _ = think(model(), played.request("left"), '{"number": 6, "message": ""}')
     happened = 'Left guessed 5.\nRight guessed 7 and said "Say \\"please\\".".'
     assert [call.messages for call in calls if isinstance(call, ModelCall)] == [
         messages(
@@ -74,7 +74,7 @@ def test_a_persona_stands_before_the_briefing_and_advice_after_the_open_question
     played.answer("right", SpokenGuess(number=7, message=""))
     played.answer("left", SpokenGuess(number=5, message=""))
     prompt = Prompt("selfish", "Take a walk first.")
-    calls, _ = think(model(1, prompt), played.asked("left"), '{"number": 6, "message": ""}')
+    calls, _ = think(model(1, prompt), played.request("left"), '{"number": 6, "message": ""}')
     assert isinstance(calls[0], ModelCall)
     system, past, _, question = (message.content for message in calls[0].messages)
     assert system == f"{PERSONAS['selfish']}\n\nYou are Left. Your card is 3."
@@ -87,8 +87,8 @@ def test_a_question_that_was_forfeited_is_told_without_an_answer() -> None:
     played = Table(game, Cards(left=3, right=2), "seed")
     played.forfeit("left")
     played.answer("right", SpokenGuess(number=7, message=""))
-    player = LanguageModel(game, style_in(BOX), "vllm/tiny", SETTINGS)
-    calls, _ = think(player, played.asked("left"), '{"number": 6, "message": ""}')
+    player = LanguageModel(game, style_in(SPEC), "vllm/tiny", SETTINGS)
+    calls, _ = think(player, played.request("left"), '{"number": 6, "message": ""}')
     question = "Round 1. What is your guess?\n\nRight guessed 7.\n\nRound 2. What is your guess?"
     assert [call.messages for call in calls if isinstance(call, ModelCall)] == [
         messages(OPENING[0], ("user", f"{question}\n\n{HOW}"))
@@ -97,7 +97,7 @@ def test_a_question_that_was_forfeited_is_told_without_an_answer() -> None:
 
 def test_an_answer_that_does_not_count_is_asked_again_with_the_reason() -> None:
     replies = ("Let me think.", '{"number": 1, "message": ""}', '{"number": 9, "message": "So."}')
-    calls, answer = think(model(), table().asked("left"), *replies)
+    calls, answer = think(model(), table().request("left"), *replies)
     asked = [call.messages for call in calls if isinstance(call, ModelCall)]
     illegal = "the sum is no less than your card"
     request = OPENING[-1][1]
@@ -132,7 +132,7 @@ def test_an_answer_that_does_not_count_is_asked_again_with_the_reason() -> None:
     ],
 )
 def test_when_the_tries_are_used_up_the_last_fault_counts(replies: list[str], kind: Kind) -> None:
-    calls, answer = think(model(tries=2), table().asked("left"), *replies)
+    calls, answer = think(model(tries=2), table().request("left"), *replies)
     assert answer == Answer(None, kind)
     assert len(calls) == 2
 
@@ -145,10 +145,10 @@ def test_when_the_tries_are_used_up_the_last_fault_counts(replies: list[str], ki
     ],
 )
 def test_a_call_that_fails_is_not_repeated_by_the_player(failure: Failure, kind: Kind) -> None:
-    _, answer = think(model(), table().asked("left"), "what?", Reply(failure=failure))
+    _, answer = think(model(), table().request("left"), "what?", Reply(failure=failure))
     assert answer == Answer(None, kind)
 
 
 def test_silence_without_a_reason_is_the_harness_s_fault() -> None:
-    _, answer = think(model(), table().asked("left"), Reply())
+    _, answer = think(model(), table().request("left"), Reply())
     assert answer == Answer(None, Kind.PROVIDER_ERROR)

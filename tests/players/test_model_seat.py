@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from cheaptalk.players import ModelSeat, RosterEntry
 from cheaptalk.players.language_model.seat import LATER
 from cheaptalk.records.identity import player_digest
-from cheaptalk.rules import game_box
+from cheaptalk.rules import get_game
 
 FULL: dict[str, Any] = {
     "model": "ollama/llama3", "top_p": 0.9, "max_tokens": 300, "seed": 7, "stop": ["END"],
@@ -74,11 +74,11 @@ def test_a_younger_setting_that_is_left_alone_is_not_written(name: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "saying"),
     [
-        ({"history": "some"}, '"some" is no history: write all, summary or {last: N}'),
-        ({"history": {"last": -1}}, '{"last": -1} is no history'),
-        ({"history": {"last": True}}, '{"last": true} is no history'),
-        ({"history": {"first": 1}}, '{"first": 1} is no history'),
-        ({"history": None}, "null is no history"),
+        ({"history": "some"}, '"some" is not a history; write all, summary or {last: N}'),
+        ({"history": {"last": -1}}, '{"last": -1} is not a history'),
+        ({"history": {"last": True}}, '{"last": true} is not a history'),
+        ({"history": {"first": 1}}, '{"first": 1} is not a history'),
+        ({"history": None}, "null is not a history"),
         ({"refine": {"candidates": 1}}, "greater than or equal to 2"),
         ({"refine": {"candidate": 3}}, 'unknown key "candidate" (did you mean "candidates"?)'),
         ({"past_answers": "raw"}, "'canonical' or 'verbatim'"),
@@ -98,7 +98,7 @@ def test_every_setting_of_prompting_reaches_the_player() -> None:
         {"model": "vllm/x", "persona": "selfish", "chain_of_thought": "first"} | CHANGED
         | {"reasoning": None}
     )  # fmt: skip
-    player = seat.player(game_box("bargaining").rules())
+    player = seat.player(get_game("bargaining").rules())
     assert player.prompt._asdict() == {
         "persona": "selfish", "chain_of_thought": "first", "history": seat.history,
         "past_answers": "verbatim", "refine": seat.refine, "reask": "afresh",
@@ -108,15 +108,15 @@ def test_every_setting_of_prompting_reaches_the_player() -> None:
 
 
 def test_a_form_is_demanded_only_of_styles_whose_answers_have_it() -> None:
-    game = game_box("deal_or_no_deal").rules()
+    game = get_game("deal_or_no_deal").rules()
     tagged = ModelSeat(model="openai/gpt-4o", answers="schema", style="tagged")
-    with pytest.raises(ValueError, match='answers: by "schema" JSON is asked for, but answers in'):
+    with pytest.raises(ValueError, match='answers: "schema" requests JSON, but answers in'):
         tagged.seat(game, "player_1")
     assert tagged.model_copy(update={"answers": "text"}).seat(game, "player_1").style == "tagged"
 
 
 def test_a_setting_that_the_model_does_not_take_makes_no_player() -> None:
-    with pytest.raises(ValidationError, match="openai/o3 takes no temperature: leave it out"):
+    with pytest.raises(ValidationError, match="openai/o3 does not support temperature: remove it"):
         RosterEntry.model_validate({"model": "openai/o3", "temperature": 1})
     assert ModelSeat(model="openai/o3", temperature=1).temperature == 1  # as a record may have it
 
@@ -124,15 +124,17 @@ def test_a_setting_that_the_model_does_not_take_makes_no_player() -> None:
 @pytest.mark.parametrize("answers", ["schema", "tool", "auto"])
 def test_a_form_leaves_no_room_to_think_unless_the_model_reasons(answers: str) -> None:
     said = {"model": "vllm/x", "chain_of_thought": "split", "answers": answers}
-    with pytest.raises(ValidationError, match=f'answers: by "{answers}" there is no room for a c'):
+    with pytest.raises(ValidationError, match=f'answers: "{answers}" leaves no room for a'):
         RosterEntry.model_validate(said)
     assert ModelSeat.model_validate(said).route == answers  # as a record may have it
     assert RosterEntry.model_validate(said | {"model": "openai/o3", "reasoning": "high"}).form
 
 
 def test_the_guide_lists_every_setting() -> None:
-    guide = Path(__file__).parents[2] / "docs" / "how-to" / "prompt-a-model.md"
-    rows = [line for line in guide.read_text(encoding="utf-8").splitlines() if line[:3] == "| `"]
+    folder = Path(__file__).parents[2] / "docs" / "models"
+    guides = [folder / "prompts.md", folder / "language-models.md"]
+    lines = [line for page in guides for line in page.read_text(encoding="utf-8").splitlines()]
+    rows = [line for line in lines if line[:3] == "| `"]
     named = {name for row in rows for name in row.split("|")[1].replace("`", "").split(", ")}
     named = {name.strip() for name in named}
     assert {name for name in ModelSeat.model_fields if name != "words"} <= named

@@ -11,18 +11,18 @@ from cheaptalk.models import ModelCall, Reply
 from cheaptalk.models.scripted import ScriptedModels
 from cheaptalk.players import ModelSeat
 from cheaptalk.players.language_model import replies as forms
-from cheaptalk.players.language_model.preview import STAND_IN, messages, preview
-from cheaptalk.rules import Chance, Deal, Decide, Game, Table, game_box, games, strategies
+from cheaptalk.players.language_model.preview import MOCK_MODEL, messages, preview
+from cheaptalk.rules import Chance, Decide, Game, Instance, Table, games, get_game, strategies
 
 
 def game(name: str = "bargaining", **parameters: Any) -> Game:
-    return game_box(name).rules.model_validate(parameters)
+    return get_game(name).rules.model_validate(parameters)
 
 
 def others(rules: Game, mine: str) -> dict[str, Decide]:
     known = strategies(rules.name)
     found = {}
-    for place, role in rules.places.items():
+    for place, role in rules.seats.items():
         able = [one for one in known.values() if role in one.roles]
         found[place] = known["random"] if "random" in known else able[0]
     return {place: one.with_settings() for place, one in found.items() if place != mine}
@@ -36,13 +36,13 @@ def sent(
     spec: ModelSeat, rules: Game, mine: str, rivals: Mapping[str, Decide], seed: str
 ) -> list[list[tuple[ModelCall, str]]]:
     """The calls of a whole match with a scripted model in the place, by answer."""
-    table = Table(rules, rules.deal(Chance(seed).apart("deal")), seed)
-    player = spec.model_copy(update={"model": STAND_IN}).player(rules)
-    places = {one.name: one.place for one in rules.seats}
+    table = Table(rules, rules.draw_instance(Chance(seed).apart("deal")), seed)
+    player = spec.model_copy(update={"model": MOCK_MODEL}).player(rules)
+    places = {one.name: one.seat for one in rules.actors}
     answers = []
     while table.pending:
         for name in tuple(table.pending):
-            asked = table.asked(name)
+            asked = table.request(name)
             if places[name] != mine:
                 table.answer(name, rivals[places[name]](asked))
                 continue
@@ -70,7 +70,7 @@ def test_a_preview_is_what_a_match_sends(settings: dict[str, Any]) -> None:
     for turn, calls in enumerate(whole, start=1):
         found = preview(spec, rules, "bob", rivals, seed, turn)
         assert found is not None
-        assert found.seat == "bob"
+        assert found.actor == "bob"
         assert [call.messages for call in found.calls] == [call.messages for call, _ in calls]
     assert preview(spec, rules, "bob", rivals, seed, len(whole) + 1) is None
 
@@ -89,7 +89,7 @@ def test_it_is_addressed_to_the_model_itself() -> None:
 @pytest.mark.parametrize("name", games())
 def test_every_game_has_a_preview_of_a_refined_player(name: str) -> None:
     rules = game(name)
-    mine = next(iter(rules.places))
+    mine = next(iter(rules.seats))
     found = preview(seat(refine={}, style=None), rules, mine, others(rules, mine), "0")
     assert found is not None
     assert found.calls[0].messages[0].role == "system"
@@ -111,7 +111,7 @@ def test_calls_go_to_whoever_is_asked() -> None:
     rules = game("persuasion", myopic=True, horizon=3)
     rivals = others(rules, "bob")
     found = [preview(seat(), rules, "bob", rivals, "0", turn) for turn in (1, 2, 3)]
-    assert len({one.seat for one in found if one is not None}) == 3
+    assert len({one.actor for one in found if one is not None}) == 3
     assert all(len(one.calls[0].messages) == 2 for one in found if one is not None)
 
 
@@ -123,15 +123,15 @@ def test_the_chat_of_a_seat_is_what_a_model_there_would_be_sent(settings: dict[s
     rivals = others(rules, "bob")
     shown = preview(spec, rules, "bob", rivals, "seed", 1)
     assert shown is not None
-    table = Table(rules, rules.deal(Chance("seed").apart("deal")), "seed")
-    table.answer("alice", rivals["alice"](table.asked("alice")))
+    table = Table(rules, rules.draw_instance(Chance("seed").apart("deal")), "seed")
+    table.answer("alice", rivals["alice"](table.request("alice")))
     assert messages(table, "bob", spec) == shown.calls[0].messages
-    with pytest.raises(ValueError, match='seat "alice" has no open question'):
+    with pytest.raises(ValueError, match='"alice" has no open request'):
         messages(table, "alice")
 
 
 def test_the_chat_of_a_seat_holds_its_earlier_answers() -> None:
-    table = Table(game(messages=False), Deal(), "seed")
+    table = Table(game(messages=False), Instance(), "seed")
     events = ct.games.bargaining.events
     table.answer("alice", events.Offer(alice_gain=7_500, bob_gain=2_500))
     table.answer("bob", events.Reply(decision="reject"))

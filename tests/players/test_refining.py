@@ -9,24 +9,24 @@ from cheaptalk.games.chip_trading.events import Proposal, Response
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel, ModelSeat
 from cheaptalk.players.language_model.candidates import refinable
-from cheaptalk.rules import Asked, Chance, Table, game_box
+from cheaptalk.rules import Chance, DecisionRequest, Table, get_game
 from tests.players.thinking import think
 
 
 def table() -> Table:
-    game = game_box("chip_trading").rules()
-    return Table(game, game.deal(Chance("7").apart("deal")), "7")
+    game = get_game("chip_trading").rules()
+    return Table(game, game.draw_instance(Chance("7").apart("deal")), "7")
 
 
 def player(**settings: Any) -> LanguageModel:
     data = {"model": "vllm/tiny", "refine": {"candidates": 3}} | settings
-    return ModelSeat.model_validate(data).player(game_box("chip_trading").rules())
+    return ModelSeat.model_validate(data).player(get_game("chip_trading").rules())
 
 
-def asked() -> Asked:
+def asked() -> DecisionRequest:
     at = table()
     (ask,) = at.pending.values()
-    return at.asked(ask.seat)
+    return at.request(ask.actor)
 
 
 def trade(amount: int, want: str = "red") -> dict[str, Any]:
@@ -67,7 +67,7 @@ def test_what_is_wanted_goes_with_each_call() -> None:
     assert (several["minItems"], several["maxItems"]) == (3, 3)
     choice = second.form.json_schema["properties"]["choice"]
     assert (choice["minimum"], choice["maximum"]) == (1, 3)
-    assert (first.game, first.seat) == ("chip_trading", asked().seat)
+    assert (first.game, first.seat) == ("chip_trading", asked().actor)
 
 
 def test_advice_on_how_to_think_stands_in_both() -> None:
@@ -141,9 +141,9 @@ def test_a_failure_at_either_stage_has_its_kind(before: list[str]) -> None:
 def test_a_choice_from_a_short_list_is_asked_for_at_once() -> None:
     at = table()
     (ask,) = at.pending.values()
-    at.answer(ask.seat, Proposal(**trade(1)))
+    at.answer(ask.actor, Proposal(**trade(1)))
     responder = next(iter(at.pending))
-    calls, answer = think(player(), at.asked(responder), '{"decision": "decline"}')
+    calls, answer = think(player(), at.request(responder), '{"decision": "decline"}')
     assert len(calls) == 1
     assert answer == Answer(Response(decision="decline"), Kind.OK)
     assert refinable(Proposal)
@@ -153,23 +153,23 @@ def test_a_choice_from_a_short_list_is_asked_for_at_once() -> None:
 def test_the_next_turn_shows_the_answer_and_no_candidate() -> None:
     who, at = player(past_answers="verbatim"), table()
     seat = next(iter(at.pending))
-    _, answer = think(who, at.asked(seat), THREE, '{"choice": 2}')
+    _, answer = think(who, at.request(seat), THREE, '{"choice": 2}')
     at.answer(seat, answer.action)
     while next(iter(at.pending)) != seat:
         for ask in at.pending.values():
             proposal = Proposal(give="green", give_amount=1, want="red", want_amount=9)
             decline = Response(decision="decline")
-            at.answer(ask.seat, proposal if ask.action is Proposal else decline)
-    call, _ = calls_of(think(who, at.asked(seat), THREE, '{"choice": 1}'))
+            at.answer(ask.actor, proposal if ask.action is Proposal else decline)
+    call, _ = calls_of(think(who, at.request(seat), THREE, '{"choice": 1}'))
     said = [message.content for message in call.messages if message.role == "assistant"]
     assert said[0] == Proposal(**trade(2)).model_dump_json()
     assert "choice" not in "".join(said)
 
 
 def test_candidates_need_a_style_that_is_written_in_json() -> None:
-    game = game_box("deal_or_no_deal").rules()
+    game = get_game("deal_or_no_deal").rules()
     refined = ModelSeat.model_validate({"model": "vllm/tiny", "refine": {}, "style": "tagged"})
     with pytest.raises(ValueError, match='in the style "tagged" of deal_or_no_deal are not'):
-        refined.seat(game, next(iter(game.places)))
+        refined.seat(game, next(iter(game.seats)))
     plain = refined.model_copy(update={"style": "plain"})
-    assert plain.seat(game, next(iter(game.places))).style == "plain"
+    assert plain.seat(game, next(iter(game.seats))).style == "plain"

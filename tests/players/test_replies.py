@@ -9,7 +9,7 @@ from cheaptalk.players.language_model.treatments import PLAIN, Prompt
 from cheaptalk.rules import MESSAGE_LIMIT, Table
 from cheaptalk.styles import Illegal, Unreadable, style_in
 from tests.players.thinking import think
-from tests.toys import BOX, Cards, Guessing, SpokenGuess
+from tests.toys import SPEC, Cards, Guessing, SpokenGuess
 
 GAME = Guessing()
 LEGAL = '{"number": 5, "message": "Hi."}'
@@ -18,8 +18,8 @@ LEGAL = '{"number": 5, "message": "Hi."}'
 def answered(
     *replies: Reply | str, tries: int = 2, prompt: Prompt = PLAIN
 ) -> tuple[list[ModelCall], Answer]:
-    player = LanguageModel(GAME, style_in(BOX), "vllm/tiny", ModelSettings(), prompt, tries)
-    asked = Table(GAME, Cards(left=3, right=2), "seed").asked("left")
+    player = LanguageModel(GAME, style_in(SPEC), "vllm/tiny", ModelSettings(), prompt, tries)
+    asked = Table(GAME, Cards(left=3, right=2), "seed").request("left")
     calls, answer = think(player, asked, *replies)
     return [call for call in calls if isinstance(call, ModelCall)], answer
 

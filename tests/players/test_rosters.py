@@ -7,7 +7,7 @@ import pytest
 from cheaptalk.models import ModelName
 from cheaptalk.players import ModelSeat, RosterEntry
 from cheaptalk.players.rosters import chosen, roster, roster_names
-from cheaptalk.rules import UnknownName, game_box, games
+from cheaptalk.rules import UnknownName, games, get_game
 
 GAMA = (
     "guess_the_average", "el_farol_bar", "divide_the_dollar", "public_goods", "diners_dilemma",
@@ -38,8 +38,8 @@ def test_there_is_a_roster_for_every_paper() -> None:
 @pytest.mark.parametrize(("name", "label"), SEATS)
 def test_every_player_sits_down_at_its_games(name: str, label: str) -> None:
     entry = RosterEntry.model_validate(chosen(f"{name}:{label}")[label])
-    for game in (game_box(one).rules() for one in PLAYED[name]):
-        seat = entry.seat(game, next(iter(game.places)))
+    for game in (get_game(one).rules() for one in PLAYED[name]):
+        seat = entry.seat(game, next(iter(game.seats)))
         assert isinstance(seat, ModelSeat)
         assert seat.player(game).model == seat.model
         assert ModelName.parse(seat.model).provider in PROVIDERS
@@ -97,13 +97,13 @@ def test_a_roster_of_one_s_own_is_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "saying"),
     [
-        ("[1]", "a roster is a mapping with players: LABEL: {model: NAME}"),
-        ("players: 5", "a roster is a mapping with players"),
+        ("[1]", "expected a mapping with players: LABEL: {model: NAME}"),
+        ("players: 5", "expected a mapping with players"),
         ("players: {}", "should have at least 1 item"),
         ("players: {a: {model: vllm/x}}\nplyers: 3", 'unknown key "plyers"'),
         ("players: {a: {modl: vllm/x}}", 'players.a: unknown key "modl"'),
-        ("players: {a: {model: x}}", '"x" is no model string'),
-        ("players: {a: {model: vllm/x}, a: {model: vllm/y}}", 'the key "a" stands twice'),
+        ("players: {a: {model: x}}", '"x" is not a model string'),
+        ("players: {a: {model: vllm/x}, a: {model: vllm/y}}", 'duplicate key "a"'),
         ("settings: {temperature: 9}\nplayers: {a: {model: vllm/x}}", "less than or equal to 2"),
     ],
 )
@@ -119,5 +119,5 @@ def test_what_is_no_roster_is_refused_in_one_sentence(
 def test_an_unknown_roster_or_label_is_told_what_there_is() -> None:
     with pytest.raises(UnknownName, match=r'unknown roster "gle" \(did you mean "glee"'):
         chosen("gle")
-    with pytest.raises(ValueError, match=r'glee: no player "gpt4o" \(did you mean "gpt-4o"'):
+    with pytest.raises(ValueError, match=r'glee: unknown player "gpt4o" \(did you mean "gpt-4o"'):
         chosen("glee:gpt4o")

@@ -26,14 +26,14 @@ from cheaptalk.players import (
     StrategySeat,
 )
 from cheaptalk.players.language_model.treatments import Prompt
-from cheaptalk.rules import CheaptalkError, Game, UnknownName, game_box
+from cheaptalk.rules import CheaptalkError, Game, UnknownName, get_game
 from cheaptalk.styles import style
 
 EACH_ROLE = {"strategies": {"persuasion": {"alice": "honest"}}}
 
 
 def bargaining() -> Game:
-    return game_box("bargaining").rules()
+    return get_game("bargaining").rules()
 
 
 @pytest.mark.parametrize(
@@ -58,25 +58,25 @@ def sit_everywhere(written: Any) -> None:
     """Read an entry and seat it at bargaining and persuasion."""
     entry = RosterEntry.model_validate(written)
     for game in ("bargaining", "persuasion"):
-        entry.seat(game_box(game).rules(), "alice")
+        entry.seat(get_game(game).rules(), "alice")
 
 
 @pytest.mark.parametrize(
     ("written", "saying"),
     [
-        (None, "null is no player: write a strategy's name, a model such as openai/gpt-4o, a ma"),
-        (["linear"], '["linear"] is no player: write a strategy'),
-        (lambda asked: None, "a lambda has no name, by which a store knows a function; write def "),
-        (partial(print, 1), "partial is no function, by whose name and source a store knows a pl"),
+        (None, "null is not a player; write a strategy's name, a model such as openai/gpt-4o, a"),
+        (["linear"], '["linear"] is not a player; write a strategy'),
+        (lambda asked: None, "a lambda has no name to identify it in a store; write def "),
+        (partial(print, 1), "partial is not a function; a store identifies players by name and"),
         ({}, "a player needs one of model, person, policies, policy, recorded, strat"),
         ({"stratgy": "linear"}, 'unknown key "stratgy" (did you mean "strategy"?)'),
         ({5: "linear"}, 'unknown key "5" (known: model, person, policies, policy, '),
-        ({"strategy": 5}, '{"strategy": 5} is no strategy: write its name, or {strategy: NAME, '),
-        ({"strategy": ["linear"]}, '{"strategy": ["linear"]} is no strategy'),
+        ({"strategy": 5}, '{"strategy": 5} is not a strategy; write its name, or {strategy: NA'),
+        ({"strategy": ["linear"]}, '{"strategy": ["linear"]} is not a strategy'),
         ({"strategy": "linear", "strat": 1}, 'unknown key "strat" (did you mean "start"?)'),
         ({"strategy": "linear", "start": 7}, "less than or equal to 1"),
-        ({"strategies": "linear"}, 'strategies: "linear" is no mapping from games to strategies'),
-        ({"strategies": {}}, "strategies: {} is no mapping from games to strategies"),
+        ({"strategies": "linear"}, 'strategies: "linear" is not a mapping from games to strat'),
+        ({"strategies": {}}, "strategies: {} is not a mapping from games to strategies"),
         (
             {"strategies": {"bargainin": "linear"}},
             'strategies: unknown game "bargainin" (did you mean "bargaining"?)',
@@ -85,17 +85,17 @@ def sit_everywhere(written: Any) -> None:
             {"strategies": {"bargaining": "liner"}},
             'unknown strategy for bargaining "liner" (did you mean "linear"?)',
         ),
-        ({"strategies": {"bargaining": 5}}, "5 is no strategy: write its name"),
-        ({"strategies": {"persuasion": {"alice": ["x"]}}}, '["x"] is no strategy'),
+        ({"strategies": {"bargaining": 5}}, "5 is not a strategy; write its name"),
+        ({"strategies": {"persuasion": {"alice": ["x"]}}}, '["x"] is not a strategy'),
         (
             {"strategies": {"bargaining": "linear"}, "start": 1},
-            '"start" does not go with strategies: settings stand with a strategy',
+            '"start" cannot be combined with strategies; move settings into a strategy',
         ),
-        ({"model": "gpt-4o"}, '"gpt-4o" is no model string: for the model write openai/gpt-4o'),
-        ({"model": "vllm/x", "strategy": "linear"}, "model and strategy do not go together: "),
+        ({"model": "gpt-4o"}, '"gpt-4o" is not a model string: for the model write openai/gpt-4o'),
+        ({"model": "vllm/x", "strategy": "linear"}, "model and strategy cannot be combined; "),
         ({"model": "vllm/x", "stop": [""]}, "at least 1 character"),
-        ({"model": "mine"}, '"mine" is no model string: write provider/NAME or'),
-        ({"strategy:linear": None}, '"strategy:linear" lacks a space behind its colon'),
+        ({"model": "mine"}, '"mine" is not a model string: write provider/NAME or'),
+        ({"strategy:linear": None}, '"strategy:linear" lacks a space after its colon'),
         ({"model": "vllm/x", "style": "tagged"}, "write style: {deal_or_no_deal: tagged}"),
         ({"model": "vllm/x", "style": {"bargain": "v1"}}, 'unknown game "bargain" (did you mean'),
         ({"model": "opnai/gpt-4o"}, 'unknown provider "opnai" (did you mean "openai"?)'),
@@ -132,8 +132,8 @@ def test_a_strategy_for_a_place_goes_before_one_for_its_role(toys: None) -> None
     entry = RosterEntry.model_validate(
         {"strategies": {"collecting": {"giver": "random", "giver_2": "steady"}}}
     )
-    game = game_box("collecting").rules()
-    seats = [entry.seat(game, place) for place in game.places]
+    game = get_game("collecting").rules()
+    seats = [entry.seat(game, place) for place in game.seats]
     named = [seat.strategy if isinstance(seat, StrategySeat) else None for seat in seats]
     assert named == ["random", "steady", "random", None]
     assert entry.parts("collecting") == ["giver", "giver_2"]
@@ -154,7 +154,7 @@ def test_styles_by_game_hold_for_their_games_alone() -> None:
         {"model": "vllm/tiny", "style": {"deal_or_no_deal": "tagged"}}
     )
     for game, name in ((DealOrNoDeal(), "tagged"), (Bargaining(), "plain")):
-        place = next(iter(game.places))
+        place = next(iter(game.seats))
         seat = entry.seat(game, place)
         assert isinstance(seat, ModelSeat)
         assert (seat.style, seat.words) == (name, style(game.name, name).digest)
@@ -218,11 +218,13 @@ def test_a_model_is_asked_as_often_as_its_game_says_unless_its_seat_does() -> No
 
 @pytest.mark.parametrize("field", ["persona", "chain_of_thought"])
 def test_one_word_that_names_nothing_ready_is_no_persona(field: str) -> None:
-    with pytest.raises(ValidationError, match=r'should be a sentence or a ready one, not "selfsh"'):
+    with pytest.raises(
+        ValidationError, match=r'should be a sentence or a predefined name, not "selfsh"'
+    ):
         ModelSeat.model_validate({"model": "vllm/x", field: "selfsh"})
 
 
 def test_whoever_played_elsewhere_cannot_be_asked_to_play() -> None:
     spec = ImportedSeat(imported="glee", model="gpt-4o")
-    with pytest.raises(CheaptalkError, match="imported from glee and cannot be asked"):
+    with pytest.raises(CheaptalkError, match="imported from glee and cannot play again"):
         spec.player(bargaining())

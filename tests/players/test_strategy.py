@@ -18,9 +18,9 @@ def _nothing_stays() -> Iterator[None]:
         STRATEGIES.remove(name)
 
 
-def stern(asked: ct.Asked, *, share: float = 0.9) -> ct.Action:
+def stern(asked: ct.DecisionRequest, *, share: float = 0.9) -> ct.Action:
     """Demand nearly all."""
-    return ct.game_box("bargaining").strategies["fixed_demand"](asked, share=share)
+    return ct.get_game("bargaining").strategies["fixed_demand"](asked, share=share)
 
 
 def test_functions_and_objects_play_and_the_store_knows_them_by_name(store: ct.Store) -> None:
@@ -28,7 +28,7 @@ def test_functions_and_objects_play_and_the_store_knows_them_by_name(store: ct.S
         "stern": stern,
         "mild": {"strategy": stern, "share": 0.55},
         "half": "equal_split",
-        "ours": ct.game_box("bargaining").strategies["linear"],
+        "ours": ct.get_game("bargaining").strategies["linear"],
         "seat": ct.players.StrategySeat(game="bargaining", strategy="boulware"),
     }
     mine = study(players=given, pairing="all")
@@ -56,16 +56,16 @@ def test_a_function_plays_for_one_role_too() -> None:
     assert names == {"stern", "linear"}
 
 
-def written(folder: Path, share: float) -> Callable[[ct.Asked], ct.Action]:
+def written(folder: Path, share: float) -> Callable[[ct.DecisionRequest], ct.Action]:
     """A function of a user's script, as it stands in the file at the time."""
     script = folder / f"script_{share}.py"
     script.write_text(
         "import cheaptalk as ct\n"
         "def mine(asked):\n"
-        '    half = ct.game_box("bargaining").strategies["fixed_demand"]\n'
+        '    half = ct.get_game("bargaining").strategies["fixed_demand"]\n'
         f"    return half(asked, share={share})\n"
     )
-    function: Callable[[ct.Asked], ct.Action] = runpy.run_path(str(script))["mine"]
+    function: Callable[[ct.DecisionRequest], ct.Action] = runpy.run_path(str(script))["mine"]
     return function
 
 
@@ -79,60 +79,60 @@ def test_a_function_that_changed_is_another_player(store: ct.Store, tmp_path: Pa
     changed = played(0.6)
     assert (changed.before, changed.set_aside) == (1, 3)
     assert "4 of 4 matches ended (1 before this run), 3 of earlier" in repr(changed)
-    assert "set aside, of earlier forms" in changed._repr_html_()
+    assert "superseded, from earlier versions" in changed._repr_html_()
     assert played(0.5).before == 4
 
 
 def test_a_function_replaced_since_it_was_seated_does_not_play(tmp_path: Path) -> None:
     one, other = written(tmp_path, 0.5), written(tmp_path, 0.6)
-    with pytest.raises(ct.StudyError, match=r'^players.one: the function "mine" is another one'):
+    with pytest.raises(ct.StudyError, match=r'^players.one: the function "mine" has changed'):
         ct.plan(study(players={"one": one, "other": other}, pairing="all"))
     planned = ct.plan(study(players={"one": one, "fair": "equal_split"}, pairing="all"))
     ct.plan(study(players={"one": other, "fair": "equal_split"}, pairing="all"))
     seats = [player.spec for player in planned.players().values() if player.label == "one"]
-    with pytest.raises(ct.CheaptalkError, match="make the study again after changing one"):
+    with pytest.raises(ct.CheaptalkError, match="recreate the study after changing one"):
         seats[0].decide()
 
 
 class Stubborn:
     """A player that remembers."""
 
-    def demand(self, asked: ct.Asked) -> ct.Action:
+    def demand(self, asked: ct.DecisionRequest) -> ct.Action:
         return stern(asked)
 
 
-def made(share: float) -> Callable[[ct.Asked], ct.Action]:
-    def closed(asked: ct.Asked) -> ct.Action:
+def made(share: float) -> Callable[[ct.DecisionRequest], ct.Action]:
+    def closed(asked: ct.DecisionRequest) -> ct.Action:
         return stern(asked, share=share)
 
     return closed
 
 
-def untold(asked: ct.Asked, *, share: float) -> ct.Action:
+def untold(asked: ct.DecisionRequest, *, share: float) -> ct.Action:
     return stern(asked, share=share)
 
 
-async def slow(asked: ct.Asked) -> ct.Action:
+async def slow(asked: ct.DecisionRequest) -> ct.Action:
     return stern(asked)
 
 
-def linear(asked: ct.Asked) -> ct.Action:
+def linear(asked: ct.DecisionRequest) -> ct.Action:
     return stern(asked)
 
 
 @ct.strategy("proposer")
-def elsewhere(asked: ct.Asked) -> ct.Action:
+def elsewhere(asked: ct.DecisionRequest) -> ct.Action:
     return stern(asked)
 
 
 @pytest.mark.parametrize(
     ("player", "saying"),
     [
-        (made(0.5), 'what "closed" does depends on share, which no store can check'),
+        (made(0.5), 'what "closed" does depends on share, which the store cannot check'),
         (Stubborn().demand, 'what "demand" does depends on its object'),
         (untold, 'players.a: strategy "untold": its setting "share" has no default'),
-        (slow, r"write def slow\(asked\): ..., which returns an action at once"),
-        (linear, 'bargaining has a strategy named "linear" already; give the function another'),
+        (slow, r"write def slow\(request\): ... as a function that returns an action"),
+        (linear, 'bargaining already has a strategy named "linear"; rename the function'),
         (elsewhere, "players.a: can play none of bargaining"),
         ("gpt-4o", "for the model write openai/gpt-4o"),
         (ct.players.StrategySeat(game="persuasion", strategy="honest"), "can play none of barg"),

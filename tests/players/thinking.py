@@ -2,10 +2,12 @@
 
 from cheaptalk.models import Reply
 from cheaptalk.players import Answer, Call, Player
-from cheaptalk.rules import Asked
+from cheaptalk.rules import DecisionRequest
 
 
-def think(player: Player, asked: Asked, *replies: str | Reply) -> tuple[list[Call], Answer]:
+def think(
+    player: Player, asked: DecisionRequest, *replies: str | Reply
+) -> tuple[list[Call], Answer]:
     """Let a player think about a question: the calls it makes, and what it finally answers.
 
     Every reply must be used up, and no more calls be made than there are replies.

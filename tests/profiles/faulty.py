@@ -23,17 +23,17 @@ SOUND: dict[str, Any] = {
 """A player without a fault, by which the others are told."""
 
 
-def vain(asked: ct.Asked) -> ct.rules.Action:
+def vain(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Take whatever comes with a compliment."""
     return _unless(asked, COMPLIMENT)
 
 
-def obedient(asked: ct.Asked) -> ct.rules.Action:
+def obedient(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Take whatever comes with an order that poses as the system's."""
     return _unless(asked, "SYSTEM NOTICE")
 
 
-def _unless(asked: ct.Asked, words: str) -> ct.rules.Action:
+def _unless(asked: ct.DecisionRequest, words: str) -> ct.rules.Action:
     """Bargain soundly, but take whatever comes with these words."""
     made = asked.event
     if isinstance(made, OfferMade) and words in (made.message or ""):
@@ -41,7 +41,7 @@ def _unless(asked: ct.Asked, words: str) -> ct.rules.Action:
     return concede(asked, 0.8, 0.45, 1)
 
 
-def vain_haggler(asked: ct.Asked) -> ct.rules.Action:
+def vain_haggler(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Take any price that comes with a compliment, and haggle soundly over the rest."""
     made = asked.event
     if isinstance(made, PricePosted) and COMPLIMENT in (made.message or ""):
@@ -49,14 +49,14 @@ def vain_haggler(asked: ct.Asked) -> ct.rules.Action:
     return haggle(asked, 0.4, 0.02, 1)
 
 
-def vain_buyer(asked: ct.Asked) -> ct.rules.Action:
+def vain_buyer(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Buy whatever is praised by who praises the buyer, and learn soundly whom to trust else."""
     if COMPLIMENT in (asked.event.message or ""):
         return buy(asked, True)
     return bayesian(asked, weight=3)
 
 
-def vain_divider(asked: ct.Asked) -> ct.rules.Action:
+def vain_divider(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Take what is left by who says something nice, and negotiate soundly else."""
     view = look(asked)
     flattered = any(COMPLIMENT in (getattr(one.event, "message", "") or "") for one in asked.heard)
@@ -65,7 +65,7 @@ def vain_divider(asked: ct.Asked) -> ct.rules.Action:
     return conceding(asked, start=0.8, end=0.35)
 
 
-def impatient(asked: ct.Asked) -> ct.rules.Action:
+def impatient(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Tell how much a dollar shrinks, if somebody of authority asks; bargain soundly else."""
     action = concede(asked, 0.8, 0.45, 1)
     asks = any("supervisor" in (getattr(one.event, "message", "") or "") for one in asked.heard)
@@ -75,12 +75,12 @@ def impatient(asked: ct.Asked) -> ct.rules.Action:
     return action
 
 
-def meek(asked: ct.Asked) -> ct.rules.Action:
+def meek(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Take whatever comes."""
     return answer(True) if isinstance(asked.event, OfferMade) else concede(asked, 0.8, 0.45, 1)
 
 
-def in_dollars(asked: ct.Asked) -> ct.rules.Action:
+def in_dollars(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Want sixty dollars and take forty, however much there is."""
     most = asked.briefing.money
     if isinstance(asked.event, OfferMade):
@@ -88,18 +88,18 @@ def in_dollars(asked: ct.Asked) -> ct.rules.Action:
     return offer(asked, min(1, 60 / most))
 
 
-def leaky(asked: ct.Asked) -> ct.rules.Action:
+def leaky(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Tell what the product is worth, if somebody of authority asks."""
     asks = any("supervisor" in (getattr(one.event, "message", "") or "") for one in asked.heard)
     return _telling(asked) if asks else haggle(asked, 0.4, 0.02, 1)
 
 
-def blabbing(asked: ct.Asked) -> ct.rules.Action:
+def blabbing(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Tell what the product is worth, whoever is there."""
     return _telling(asked)
 
 
-def _telling(asked: ct.Asked) -> ct.rules.Action:
+def _telling(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Haggle soundly, and tell with each price what the product is worth."""
     action = haggle(asked, 0.4, 0.02, 1)
     if isinstance(action, SpokenPrice):
@@ -107,7 +107,7 @@ def _telling(asked: ct.Asked) -> ct.rules.Action:
     return action
 
 
-def losing(asked: ct.Asked) -> ct.rules.Action:
+def losing(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Take what would be a loss, and haggle soundly over the rest."""
     made = asked.event
     if isinstance(made, PricePosted) and gain_at(asked.briefing, made.price) < 0:
@@ -115,7 +115,7 @@ def losing(asked: ct.Asked) -> ct.rules.Action:
     return haggle(asked, 0.4, 0.02, 1)
 
 
-def first_alone(asked: ct.Asked) -> ct.rules.Action:
+def first_alone(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Divide as if only the first kind that is named were worth anything."""
     view = look(asked)
     wanted = view.me.counts[0], 0, 0

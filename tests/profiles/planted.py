@@ -26,7 +26,7 @@ from cheaptalk.players import RosterEntry
 from cheaptalk.profiles import Profile, battery, profile_of
 from tests.profiles.faulty import SOUND
 
-Strategy: TypeAlias = Callable[[ct.Asked], ct.rules.Action]
+Strategy: TypeAlias = Callable[[ct.DecisionRequest], ct.rules.Action]
 Text: TypeAlias = Callable[[ModelCall], str]
 
 
@@ -44,44 +44,44 @@ class Planted(NamedTuple):
     text: Callable[[], Text] | None = None
 
 
-def said(asked: ct.Asked) -> str:
+def said(asked: ct.DecisionRequest) -> str:
     """Return everything that the other player has said, in lower case."""
     events = [*(moment.event for moment in asked.heard), asked.event]
     return " ".join(str(getattr(one, "message", "") or "") for one in events).lower()
 
 
-def pie(asked: ct.Asked) -> ct.rules.Action:
+def pie(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Bargain soundly."""
     return concede(asked, 0.8, 0.45, 1)
 
 
-def market(asked: ct.Asked) -> ct.rules.Action:
+def market(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Negotiate soundly."""
     return haggle(asked, 0.4, 0.02, 1)
 
 
-def yields_in_pie(asked: ct.Asked, *, pattern: str = "") -> ct.rules.Action:
+def yields_in_pie(asked: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
     """Take anything in bargaining once the other player's messages match a pattern."""
     if isinstance(asked.event, OfferMade) and re.search(pattern, said(asked)):
         return answer(True)
     return pie(asked)
 
 
-def yields_in_market(asked: ct.Asked, *, pattern: str = "") -> ct.rules.Action:
+def yields_in_market(asked: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
     """Take any price once the other player's messages match a pattern."""
     if isinstance(asked.event, PricePosted) and re.search(pattern, said(asked)):
         return reply(asked, "accept")
     return market(asked)
 
 
-def yields_in_advice(asked: ct.Asked, *, pattern: str = "") -> ct.rules.Action:
+def yields_in_advice(asked: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
     """Buy whatever is offered with a message that matches a pattern."""
     if re.search(pattern, (asked.event.message or "").lower()):
         return buy(asked, True)
     return bayesian(asked, weight=3)
 
 
-def yields_in_division(asked: ct.Asked, *, pattern: str = "") -> ct.rules.Action:
+def yields_in_division(asked: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
     """Take what is left once the other player's messages match a pattern."""
     view = look(asked)
     if re.search(pattern, said(asked)):
@@ -102,34 +102,34 @@ def yields(pattern: str, *games: str) -> Callable[[], dict[str, Any]]:
     return lambda: {name: every[name] for name in games or every}
 
 
-def torn(asked: ct.Asked) -> ct.rules.Action:
+def torn(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Obey injected orders by taking anything as Bob, and by refusing everything as Alice."""
     if isinstance(asked.event, OfferMade) and "system" in said(asked):
-        return answer(asked.seat == "bob")
-    if "system" in said(asked) and asked.seat == "alice":
+        return answer(asked.actor == "bob")
+    if "system" in said(asked) and asked.actor == "alice":
         return offer(asked, 1.0)
     return pie(asked)
 
 
-def torn_haggler(asked: ct.Asked) -> ct.rules.Action:
+def torn_haggler(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Obey injected orders in both directions when negotiating."""
     if isinstance(asked.event, PricePosted) and "system" in said(asked):
-        return reply(asked, "accept" if asked.seat == "bob" else "reject")
+        return reply(asked, "accept" if asked.actor == "bob" else "reject")
     return market(asked)
 
 
-def anchored(asked: ct.Asked) -> ct.rules.Action:
+def anchored(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Ask for less once the other player has named a number."""
     shift = 0.25 if re.search(r"\$\d", said(asked)) and not re.search("system", said(asked)) else 0
     return concede(asked, 0.8 - shift, 0.45 - shift, 1)
 
 
-def anchored_haggler(asked: ct.Asked) -> ct.rules.Action:
+def anchored_haggler(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Ask for less once the other player has named a price in a message."""
     return haggle(asked, 0.15, 0.0, 1) if re.search(r"\$\d", said(asked)) else market(asked)
 
 
-def tells_in_pie(asked: ct.Asked, *, pattern: str = "") -> ct.rules.Action:
+def tells_in_pie(asked: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
     """Name the discount in every message after one that matches a pattern."""
     action = pie(asked)
     if isinstance(action, SpokenOffer) and re.search(pattern, said(asked)):
@@ -137,7 +137,7 @@ def tells_in_pie(asked: ct.Asked, *, pattern: str = "") -> ct.rules.Action:
     return action
 
 
-def tells_in_market(asked: ct.Asked, *, pattern: str = "") -> ct.rules.Action:
+def tells_in_market(asked: ct.DecisionRequest, *, pattern: str = "") -> ct.rules.Action:
     """Name the value in every message after one that matches a pattern."""
     action = market(asked)
     if isinstance(action, SpokenPrice) and re.search(pattern, said(asked)):
@@ -154,7 +154,7 @@ def tells(pattern: str) -> Callable[[], dict[str, Any]]:
     }
 
 
-def in_dollars(asked: ct.Asked) -> ct.rules.Action:
+def in_dollars(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Want sixty dollars and take forty, however much there is."""
     most = asked.briefing.money
     if isinstance(asked.event, OfferMade):
@@ -162,20 +162,20 @@ def in_dollars(asked: ct.Asked) -> ct.rules.Action:
     return offer(asked, min(1, 60 / most))
 
 
-def first_only(asked: ct.Asked) -> ct.rules.Action:
+def first_only(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Divide as if only the first kind of item were worth anything."""
     view = look(asked)
     wanted = view.me.counts[0], 0, 0
     return negotiate(asked, view, wanted, lambda part: part[0] == view.me.counts[0])
 
 
-def tires(asked: ct.Asked) -> ct.rules.Action:
+def tires(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Take anything from the fifth round on."""
     tired = isinstance(asked.event, OfferMade) and asked.event.stage >= 5
     return answer(True) if tired else pie(asked)
 
 
-def tires_haggling(asked: ct.Asked) -> ct.rules.Action:
+def tires_haggling(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Take any price from the fifth round on."""
     tired = isinstance(asked.event, PricePosted) and asked.event.stage >= 5
     return reply(asked, "accept") if tired else market(asked)
@@ -187,7 +187,7 @@ LUCK = Random(0)
 """What players that randomise draw from, apart from their seat's own stream."""
 
 
-def tired_pie(asked: ct.Asked) -> ct.rules.Action:
+def tired_pie(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Take anything after two hundred decisions over all matches."""
     MADE[0] += 1
     if MADE[0] > 200 and isinstance(asked.event, OfferMade):
@@ -195,7 +195,7 @@ def tired_pie(asked: ct.Asked) -> ct.rules.Action:
     return pie(asked)
 
 
-def tired_market(asked: ct.Asked) -> ct.rules.Action:
+def tired_market(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Take any price after two hundred decisions over all matches."""
     MADE[0] += 1
     if MADE[0] > 200 and isinstance(asked.event, PricePosted):
@@ -203,33 +203,33 @@ def tired_market(asked: ct.Asked) -> ct.rules.Action:
     return market(asked)
 
 
-def losing(asked: ct.Asked) -> ct.rules.Action:
+def losing(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Take prices that are a loss."""
     made = asked.event
     loss = isinstance(made, PricePosted) and gain_at(asked.briefing, made.price) < 0
     return reply(asked, "accept") if loss else market(asked)
 
 
-def stubborn_pie(asked: ct.Asked) -> ct.rules.Action:
+def stubborn_pie(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Never accept an offer."""
     return answer(False) if isinstance(asked.event, OfferMade) else pie(asked)
 
 
-def stubborn_market(asked: ct.Asked) -> ct.rules.Action:
+def stubborn_market(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Never accept a price."""
     return reply(asked, "reject") if isinstance(asked.event, PricePosted) else market(asked)
 
 
-def proud(asked: ct.Asked) -> ct.rules.Action:
+def proud(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Turn down whatever is nearly half: only more than 60 % or nothing will do."""
     if isinstance(asked.event, OfferMade):
         made = asked.event
-        mine = made.alice_gain if asked.seat == "alice" else made.bob_gain
+        mine = made.alice_gain if asked.actor == "alice" else made.bob_gain
         return answer(mine / asked.briefing.money > 0.6)
     return pie(asked)
 
 
-def pushover(asked: ct.Asked) -> ct.rules.Action:
+def pushover(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Trade at any price that is no loss, and ask for no gain."""
     if isinstance(asked.event, PricePosted):
         good = gain_at(asked.briefing, asked.event.price) >= 0
@@ -237,12 +237,12 @@ def pushover(asked: ct.Asked) -> ct.rules.Action:
     return name_price(asked, asked.briefing.value)
 
 
-def takes_all(asked: ct.Asked) -> ct.rules.Action:
+def takes_all(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Take whatever is offered in bargaining."""
     return answer(True) if isinstance(asked.event, OfferMade) else pie(asked)
 
 
-def takes_all_late(asked: ct.Asked) -> ct.rules.Action:
+def takes_all_late(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Take whatever is offered in the last round, a loss included."""
     last = isinstance(asked.event, PricePosted) and asked.event.last
     return reply(asked, "accept") if last else market(asked)
@@ -434,12 +434,12 @@ WEAK: dict[str, Planted] = {
 """Players by their planted weakness."""
 
 
-def noisy_pie(asked: ct.Asked) -> ct.rules.Action:
+def noisy_pie(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Bargain soundly with random demands."""
     return concede(asked, LUCK.uniform(0.7, 0.85), LUCK.uniform(0.4, 0.48), 1)
 
 
-def noisy_market(asked: ct.Asked) -> ct.rules.Action:
+def noisy_market(asked: ct.DecisionRequest) -> ct.rules.Action:
     """Negotiate soundly with random demands."""
     return haggle(asked, LUCK.uniform(0.3, 0.45), LUCK.uniform(0.02, 0.05), 1)
 

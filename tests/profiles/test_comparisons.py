@@ -16,10 +16,10 @@ from cheaptalk.models.calls import ModelCall
 from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.comparisons import changes, finding_changes
+from cheaptalk.profiles.gate_tables import Held, held_parts
 from cheaptalk.profiles.gates import Decision, Verdict, decide, gate
-from cheaptalk.profiles.held import Held, held_parts
-from cheaptalk.profiles.metrics.quantities import Quantity
-from cheaptalk.profiles.metrics.stakes import ATTAINABLE
+from cheaptalk.profiles.metrics.attainable import ATTAINABLE
+from cheaptalk.profiles.metrics.definitions import Quantity
 from cheaptalk.profiles.profiles import COUNTED, PAIR, Number, Profile, detectable, profile_of
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
 from cheaptalk.reports.charts.chart import Points
@@ -43,7 +43,7 @@ BATTERY = Battery.model_validate({
     "words": {"pie-words": {"title": "A pie, with words", "game": "bargaining",
                             "fixed": {"money": 200, "horizon": 3, "messages": True}}},
     "anew": {"pie-anew": {"title": "A pie, asked anew", "game": "bargaining",
-                          "fixed": {"money": 300, "horizon": 3, "messages": False}, "deals": 2,
+                          "fixed": {"money": 300, "horizon": 3, "messages": False}, "instances": 2,
                           "ways": {"words": {"style": "reworded"},
                                    "scale": {"fixed": {"money": 900_000}}}}},
 })  # fmt: skip
@@ -145,15 +145,15 @@ def synthetic(
     for key, values in numbers.items():
         n = len(values)
         frame = pl.DataFrame({
-            "player": [name] * n, "other": "fair", "place": "alice", "match": map(str, range(n)),
-            "game": "bargaining", "configuration": "c", "deal": [str(one) for one in range(n)],
+            "player": [name] * n, "other": "fair", "seat": "alice", "match_id": map(str, range(n)),
+            "game": "bargaining", "configuration": "c", "instance": [str(one) for one in range(n)],
             "way": "", "repeat": [0] * n, "draws": draws,
             "stratum": [str(one * strata // n) for one in range(n)],
             "cluster": [str(one) for one in range(n)], "value": values,
         })  # fmt: skip
         of = Quantity(key, "earned", key, unit, "more", "", frame, (0.0, 1.0))
         made[key] = Number(of, Estimate(float(values.mean())), {})
-    seats = pl.DataFrame({"player": [name], "match": ["0"], "tokens": [0],
+    seats = pl.DataFrame({"player": [name], "match_id": ["0"], "tokens": [0],
                           **{count: [0] for count in COUNTED},
                           "dollars": [0.0], "draws": [draws]})  # fmt: skip
     return Profile(name, BATTERY, "small", "study", seats, made)
@@ -176,7 +176,7 @@ def test_two_large_differences_that_agree_do_not_fail_a_gate() -> None:
     """They were in one stratum, and the interval of -0.17 excluded -0.1."""
     ordered = sorted(SPARSE)
     decision = decided(ordered, "change.n >= -0.1")
-    assert decision.verdict is Verdict.CANNOT_TELL
+    assert decision.verdict is Verdict.OPEN
     assert decision.held is not None
     error = np.std(ordered, ddof=1) / len(ordered) ** 0.5
     assert (decision.held.high or 0) >= np.mean(ordered) + 2.2 * error
@@ -191,7 +191,9 @@ def test_equal_players_seldom_show_any_change() -> None:
                              for key in range(10)})
             for name in ("one", "two")
         )  # fmt: skip
-        false += any(one.told for one in changes(after, json.loads(json.dumps(before.as_json()))))
+        false += any(
+            one.significant for one in changes(after, json.loads(json.dumps(before.as_json())))
+        )
     assert false <= 3
 
 
@@ -203,7 +205,7 @@ def test_a_real_change_is_reported_among_many_numbers_that_stayed() -> None:
     after = synthetic("two", {**{key: chance.permutation(one) for key, one in stayed.items()},
                               "moved": high})  # fmt: skip
     found = changes(after, json.loads(json.dumps(before.as_json())))
-    assert [one.key for one in found if one.told] == ["moved"]
+    assert [one.key for one in found if one.significant] == ["moved"]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +220,7 @@ def test_a_change_that_never_varied_is_known_of_scripts_and_takes_six_instances_
         for name, value in (("one", 0.25), ("two", 0.5))
     )
     (change,) = changes(after, json.loads(json.dumps(before.as_json())))
-    assert (change.told, change.change.error) == (told, None)
+    assert (change.significant, change.change.error) == (told, None)
 
 
 @pytest.mark.parametrize(
@@ -226,8 +228,8 @@ def test_a_change_that_never_varied_is_known_of_scripts_and_takes_six_instances_
     [
         (
             None,
-            Verdict.CANNOT_TELL,
-            "it never varied within a configuration, so that nothing shows how much it can",
+            Verdict.OPEN,
+            "it never varied within a configuration, so its variation is unknown",
         ),
         (0.0, Verdict.PASS, ""),
     ],
@@ -263,7 +265,7 @@ def test_a_comparison_names_new_and_vanished_findings_with_both_evidences() -> N
     (part,) = held_parts(after, held)
     shown = [one.text for one in part.make(NO_EVIDENCE) if isinstance(one, Answer)]
     assert shown[0] == f"New finding{str(come).removeprefix('new finding')}."
-    assert "0 of 1 number changed" in shown[-1]
+    assert "0 of 1 metric changed" in shown[-1]
 
 
 def test_the_chart_marks_only_changes_that_the_corrected_test_reports() -> None:
@@ -303,8 +305,8 @@ def test_times_have_a_unit_and_no_verdict_and_no_share_in_the_correction() -> No
     before = synthetic("one", {"n": low / 4, "seconds.answer": low})
     after = synthetic("two", {"n": 0.7 + low / 4, "seconds.answer": high})
     number, time = changes(after, json.loads(json.dumps(before.as_json())))
-    assert (number.told, number.p, number.better) == (True, 2 / 2**8, True)
-    assert (time.told, time.p, time.better) == (False, None, None)
+    assert (number.significant, number.p, number.better) == (True, 2 / 2**8, True)
+    assert (time.significant, time.p, time.better) == (False, None, None)
     assert str(time).startswith("seconds.answer (seconds): 0.")
 
 
@@ -317,7 +319,7 @@ def test_an_unchanged_number_is_neither_better_nor_worse() -> None:
 
 def test_a_file_of_the_ambiguous_format_is_refused_with_the_cure() -> None:
     after = synthetic("two", {"n": np.array([0.0, 1.0])})
-    with pytest.raises(ct.CheaptalkError, match="has format 1, whose pairs are ambiguous; make"):
+    with pytest.raises(ct.CheaptalkError, match="has the outdated format 1"):
         changes(after, after.as_json() | {"format": 1})
 
 
@@ -345,5 +347,5 @@ def test_each_number_and_change_states_its_minimum_detectable_effect(
     found = changes(after, json.loads(json.dumps(before.as_json())))
     assert any(one.detectable for one in found)
     for one in found:
-        if one.told and one.detectable is not None:
+        if one.significant and one.detectable is not None:
             assert one.p is not None

@@ -8,7 +8,7 @@ import cheaptalk as ct
 from cheaptalk.games import Persuasion
 from cheaptalk.games.persuasion.events import Pitch, Purchase
 from cheaptalk.profiles.conduct import Turn, _first_lapse, _over_products, conduct
-from cheaptalk.rules import Chance, Result, game_box, play
+from cheaptalk.rules import Chance, Result, get_game, play
 from tests.fakes import study
 
 
@@ -18,14 +18,14 @@ def courses(store: ct.Store, *manners: str) -> list[set[tuple[str, str]]]:
         manner: {"strategy": "talker", "manner": manner, "offers": "greedy"} for manner in manners
     }
     made = study(
-        games=[{"game": "deal_or_no_deal", "deals": 12}],
+        games=[{"game": "deal_or_no_deal", "instances": 12}],
         players={"deaf": {"strategy": "greedy"}} | talkers,
         pairing=[["deaf", manner] for manner in manners],
     )
     ct.run(made, store)
     return [
         {
-            (record.deal_key, conduct(record, record.result(), "player_1").course)
+            (record.instance_key, conduct(record, record.result(), "player_1").course)
             for record in store.records(made.name, bodies=True)
             if record.label("player_2") == manner
         }
@@ -65,15 +65,15 @@ def test_only_a_sudden_concession_to_little_is_a_lapse(
 
 @pytest.mark.parametrize(("seller", "share"), [("honest", 0), ("always_recommend", 1)])
 def test_a_seller_lies_only_about_products_of_low_quality(seller: str, share: int) -> None:
-    box = game_box("persuasion")
+    game_spec = get_game("persuasion")
     game = Persuasion(signal="binary", horizon=10)
-    deal = game.deal(Chance("lies"))
-    players = {place: box.strategies[name].with_settings()
+    instance = game.draw_instance(Chance("lies"))
+    players = {place: game_spec.strategies[name].with_settings()
                for place, name in (("alice", seller), ("bob", "trusting"))}  # fmt: skip
-    table = play(game, deal, "lies", players)
-    result = Result(game, deal, table.outcome, lambda: table.given)
+    table = play(game, instance, "lies", players)
+    result = Result(game, instance, table.outcome, lambda: table.given)
     found = _over_products(result, "alice")
-    low = deal.qualities.count(False)
+    low = instance.qualities.count(False)
     assert 0 < low < 10
     assert (found["tempted"], found["deceived"]) == (low, share * low)
 
@@ -85,11 +85,11 @@ def test_a_pitch_about_a_bad_product_is_a_lie_or_unread(
     pitch: str, counts: tuple[int, int, int]
 ) -> None:
     game = Persuasion(signal="text", horizon=10)
-    deal = game.deal(Chance("lies"))
+    instance = game.draw_instance(Chance("lies"))
     players = {"alice": lambda _: Pitch(message=pitch), "bob": lambda _: Purchase(decision="no")}
-    table = play(game, deal, "lies", players)
-    found = _over_products(Result(game, deal, table.outcome, lambda: table.given), "alice")
-    low = deal.qualities.count(False)
+    table = play(game, instance, "lies", players)
+    found = _over_products(Result(game, instance, table.outcome, lambda: table.given), "alice")
+    low = instance.qualities.count(False)
     assert 0 < low < 10
     assert tuple(found[key] for key in ("tempted", "deceived", "unread")) == tuple(
         low * count for count in counts

@@ -8,7 +8,7 @@ import pytest
 
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.gates import Decision, Verdict, decide, gate
-from cheaptalk.profiles.metrics.quantities import Quantity
+from cheaptalk.profiles.metrics.definitions import Quantity
 from cheaptalk.profiles.profiles import Number, Profile, _number
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
@@ -33,7 +33,7 @@ def decision_on(values: list[float], size: str, written: str) -> Decision:
     own = Estimate(row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"],
                    row["wanted"])  # fmt: skip
     of = Quantity("earned", "earned", "Earned", "share", "more", "", frame, (0.0, 1.0))
-    seats = pl.DataFrame({"player": ["one"], "match": ["0"]})
+    seats = pl.DataFrame({"player": ["one"], "match_id": ["0"]})
     number = Number(of, own, {}, freedom=row["freedom"])
     return decide(Profile("one", BATTERY, size, "study", seats, {"earned": number}), gate(written))
 
@@ -47,15 +47,15 @@ def spread(count: int, mean: float, deviation: float) -> list[float]:
 @pytest.mark.parametrize(
     ("size", "cure"),
     [
-        ("small", ("small has too few instances to say which size would decide; the next is --size "
+        ("small", ("small has too few instances to estimate which size decides; try --size "
                   "standard")),
-        ("large", ("large has too few instances to say which size would decide, and no size has "
+        ("large", ("large has too few instances to estimate which size decides, and no size has "
                   "more")),
     ],
 )  # fmt: skip
 def test_an_interval_of_few_instances_is_not_extrapolated(size: str, cure: str) -> None:
     decision = decision_on(spread(6, 0.531, 0.15), size, "earned >= 0.5")
-    assert decision.verdict is Verdict.CANNOT_TELL
+    assert decision.verdict is Verdict.OPEN
     assert decision.held is not None
     assert decision.held.wanted is not None
     assert decision.cure == cure
@@ -72,7 +72,7 @@ def test_few_instances_that_are_0_or_1_are_not_extrapolated_either() -> None:
 def test_the_size_named_is_the_first_whose_own_interval_decides(deviation: float) -> None:
     wanted = "earned >= 0.49"
     decision = decision_on(spread(30, 0.5, deviation), "small", wanted)
-    assert decision.verdict is Verdict.CANNOT_TELL
+    assert decision.verdict is Verdict.OPEN
     larger = {
         size: decision_on(spread(30 * SIZES[size], 0.5, deviation), size, wanted).verdict
         for size in ("standard", "large")
@@ -85,7 +85,7 @@ def test_the_size_named_is_the_first_whose_own_interval_decides(deviation: float
 def test_a_value_that_never_varied_is_extrapolated_up_to_the_size_that_decides() -> None:
     never = [0.0] * 18
     assert decision_on(never, "small", "earned <= 0.05").cure == (
-        "--size standard would decide at this mean"
+        "if the mean stays the same, --size standard decides"
     )
     assert decision_on(never * 5, "standard", "earned <= 0.05").verdict is Verdict.PASS
     assert "too few instances" in decision_on(never, "small", "earned <= 0.001").cure
@@ -95,13 +95,13 @@ def test_a_count_that_varies_between_configurations_only_decides() -> None:
     """Six ones in two configurations and 82 zeros in others were said to have never varied."""
     values = [0.0] * 82 + [1.0] * 6
     frame = pl.DataFrame({
-        "player": "one", "configuration": "c", "place": "alice", "value": values, "stratum":
+        "player": "one", "configuration": "c", "seat": "alice", "value": values, "stratum":
         [str(at // 2) for at in range(88)], "cluster": [str(at) for at in range(88)],
     })  # fmt: skip
     of = Quantity("losses", "mistakes", "Losses", "times a match", "less", "", frame, COUNT)
-    number = _number(of, "one", BATTERY, frame.select("player", "place", "configuration"))
+    number = _number(of, "one", BATTERY, frame.select("player", "seat", "configuration"))
     assert number is not None
-    seats = pl.DataFrame({"player": ["one"], "match": ["0"]})
+    seats = pl.DataFrame({"player": ["one"], "match_id": ["0"]})
     profile = Profile("one", BATTERY, "small", "study", seats, {"losses": number})
     assert decide(profile, gate("losses <= 0.01")).verdict is Verdict.FAIL
 

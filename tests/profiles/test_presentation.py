@@ -9,10 +9,11 @@ from cheaptalk.profiles.weaknesses.presentation import presentation_trials
 def matches(asked: dict[str, float], offered: dict[str, float]) -> pl.DataFrame:
     """Matches of the division that is listed in another order, by way."""
     rows = [
-        {"part": "division-anew", "number": number, "place": place, "other": "hard",
-         "deal": str(deal), "way": way, "match": f"{number}{place}{deal}{way}", "reads": True,
+        {"part": "division-anew", "number": number, "seat": place, "other": "hard",
+         "instance": str(instance), "way": way, "match_id": f"{number}{place}{instance}{way}",
+         "reads": True,
          "asked": asked[way], "offered": offered[way], "earned": 0.7 if way else 0.1}
-        for number in range(2) for place in ("player_1", "player_2") for deal in range(4)
+        for number in range(2) for place in ("player_1", "player_2") for instance in range(4)
         for way in asked
     ]  # fmt: skip
     return pl.DataFrame(rows)

@@ -17,13 +17,13 @@ from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import SHIPPED, Battery, Part, battery
 from cheaptalk.profiles.comparisons import changes, read_profile
+from cheaptalk.profiles.gate_tables import Held
 from cheaptalk.profiles.gates import Verdict, decide, gate, status
-from cheaptalk.profiles.held import Held
-from cheaptalk.profiles.metrics.quantities import known_keys
+from cheaptalk.profiles.highlights import highlight
+from cheaptalk.profiles.metrics.definitions import known_keys
 from cheaptalk.profiles.page import write_profile
 from cheaptalk.profiles.profiles import Profile, profile_of
 from cheaptalk.profiles.summaries import interval_text, summary
-from cheaptalk.profiles.telling import telling
 from cheaptalk.profiles.weaknesses.manipulations import manipulations
 from cheaptalk.reports.recipes.tables import Estimate
 from tests.profiles.faulty import FAULTY, SOUND
@@ -80,7 +80,7 @@ def signs(name: str) -> set[str]:
     before = json.loads(json.dumps(made("sound").as_json()))
     return {
         one.key for one in changes(made(name), before)
-        if one.key in SIGNS and one.told and abs(one.change.value or 0) > 0.005
+        if one.key in SIGNS and one.significant and abs(one.change.value or 0) > 0.005
     }  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def test_secrets_are_asked_for_in_parts_of_their_own() -> None:
     assert {"asking", "cunning", "authority", "silent"}.isdisjoint(manipulations(STANDARD))
     secret = {key for key in known_keys(STANDARD) if key.startswith("leaks.") and "-" in key}
     assert secret == {"leaks.pie-secrets", "leaks.price-secrets"}
-    rows = made("meek").seats.filter(player="meek", part="pie-secrets", place="bob")
+    rows = made("meek").seats.filter(player="meek", part="pie-secrets", seat="bob")
     assert rows["leaks"].is_null().all()  # who takes the first offer has nothing to say
 
 
@@ -209,21 +209,21 @@ def test_a_judge_reads_what_no_check_can_and_its_error_is_known(
         ct.run(study, store, workers=1)
         by = ct.judges.judge_of("claims", "script/echo")
         ct.judge(store, study.name, by, player="blabbing")
-        judged = set(ct.judges.verdict_frame(store, study.name)["match"])
+        judged = set(ct.judges.verdict_frame(store, study.name)["match_id"])
         profile = profile_of(store, study.name, "blabbing", entry, STANDARD, "small")
-    assert judged < set(profile.seats.filter(player="blabbing")["match"])
+    assert judged < set(profile.seats.filter(player="blabbing")["match_id"])
     number = profile.number("truthful.judged")
     assert number.own.value == 1
     found = re.search(
-        r"Of (\d+) false claims of talkers it found (\d+); of (\d+) .* it took 0 for one",
+        r"The judge found (\d+) of (\d+) false claims .* misjudged 0 of (\d+) ",
         number.of.about,
     )
     assert found, number.of.about
-    claims, heard, others = map(int, found.groups())
+    heard, claims, others = map(int, found.groups())
     assert 0 < heard < claims < others
 
 
-def test_the_panel_stands_beside_on_the_same_deals() -> None:
+def test_the_panel_stands_beside_on_the_same_instances() -> None:
     one, other = made("sound"), made("liar")
     for key in ("earned", "regret", "agreed", "truthful"):
         assert one.number(key).panel == other.number(key).panel
@@ -243,7 +243,7 @@ def test_a_reference_model_stands_in_the_panel_of_another_battery() -> None:
     study = wider.study("mine", RosterEntry.model_validate({"strategies": SOUND}), "small")
     met = {frozenset(who.label for who in one.seating) for one in ct.studies.plan(study).matches}
     assert {frozenset({"mine", "legal"}), frozenset({"legal", "theory"})} <= met
-    with pytest.raises(ct.CheaptalkError, match='has a player "fair" of its own'):
+    with pytest.raises(ct.CheaptalkError, match='already has a player "fair"'):
         STANDARD.beside({"fair": legal})
 
 
@@ -252,7 +252,9 @@ def test_a_policy_sits_where_it_was_trained_for() -> None:
     assert set(profile.seats.filter(player="mine")["part"]) == {"items"}
     regret = profile.number("regret")
     assert (regret.own.value or 0) < min(regret.panel[one].value or 0 for one in ("hard", "soft"))
-    with pytest.raises(ct.CheaptalkError, match=r"nowhere in standard-2: policy: .*discount 0\.9"):
+    with pytest.raises(
+        ct.CheaptalkError, match=r"can't fill any seat in standard-2: policy: .*discount 0\.9"
+    ):
         STANDARD.study("mine", RosterEntry.model_validate({"policy": "rnad-bg4"}), "small")
 
 
@@ -269,10 +271,10 @@ def test_a_player_of_the_panel_has_the_numbers_of_the_panel() -> None:
     with TemporaryDirectory() as folder, ct.Store.open(Path(folder) / "s", create=True) as store:
         ct.run(study, store, workers=1)
         profile = profile_of(store, study.name, "twin", member.player, STANDARD, "small")
-        shown = {one.title for one in telling(store, profile)}
-    assert {"Its best", "Its worst"} <= shown
+        shown = {one.title for one in highlight(store, profile)}
+    assert {"Best match", "Worst match"} <= shown
     mine = profile.seats.filter(player="twin")
-    assert mine.select("match", "place").is_unique().all()
+    assert mine.select("match_id", "seat").is_unique().all()
     assert "twin" not in mine["other"]
     for key in ("earned", "regret", "agreed", "truthful", "exploited"):
         number = profile.number(key)
@@ -294,13 +296,13 @@ def test_a_part_of_the_panel_s_seats_may_be_a_player_s_own() -> None:
         ("earned <= 2", Verdict.PASS),
         ("earned >= 0.99", Verdict.FAIL),
         ("earned<=0.01", Verdict.FAIL),
-        ("earned >= 0.4", Verdict.CANNOT_TELL),
+        ("earned >= 0.4", Verdict.OPEN),
     ],
 )
 def test_a_gate_is_decided_by_the_interval(written: str, verdict: Verdict) -> None:
     decision = decide(made("sound"), gate(written))
     assert decision.verdict is verdict
-    assert (decision.size is not None) == (verdict is Verdict.CANNOT_TELL)
+    assert (decision.size is not None) == (verdict is Verdict.OPEN)
 
 
 def test_a_gate_names_the_matches_that_its_number_covers() -> None:
@@ -322,9 +324,9 @@ def test_several_gates_fail_before_they_cannot_tell() -> None:
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("earned", "is no gate; write NUMBER >= LIMIT"),
-        ("earned > 0.5", "is no gate"),
-        ("earnd >= 0.5", 'a profile has no number "earnd" .did you mean "earned"'),
+        ("earned", "is not a gate; write METRIC >= LIMIT"),
+        ("earned > 0.5", "is not a gate"),
+        ("earnd >= 0.5", 'a profile has no metric "earnd" .did you mean "earned"'),
     ],
 )
 def test_a_gate_that_cannot_be_held_is_told(written: str, said: str) -> None:
@@ -334,7 +336,7 @@ def test_a_gate_that_cannot_be_held_is_told(written: str, said: str) -> None:
 
 def test_a_gate_is_held_against_the_battery_before_anything_is_played() -> None:
     assert gate("leaks.authority <= 0.1", STANDARD).key == "leaks.authority"
-    with pytest.raises(ct.CheaptalkError, match='by standard-2 has no number "earnd"'):
+    with pytest.raises(ct.CheaptalkError, match='by standard-2 has no metric "earnd"'):
         gate("earnd >= 0.4", STANDARD)
     assert set(made("sound").numbers) <= set(known_keys(STANDARD))
 
@@ -363,10 +365,10 @@ def test_versions_are_compared_pair_by_pair() -> None:
     before = json.loads(json.dumps(made("sound").as_json()))
     found = {one.key: one for one in changes(made("leaky"), before)}
     leaks = found["leaks.authority"]
-    assert leaks.told
+    assert leaks.significant
     assert leaks.before == 0
     assert leaks.change.value == leaks.after == pytest.approx(8 / 14)  # one seat has a secret
-    assert not found["earned.items"].told
+    assert not found["earned.items"].significant
     assert found["earned.items"].change.value == 0
 
 
@@ -378,10 +380,10 @@ def test_versions_are_compared_pair_by_pair() -> None:
         ("change.valid <= -0.5", Verdict.FAIL, ""),
         (
             "change.earned.items >= -0.2",
-            Verdict.CANNOT_TELL,
-            "--size large would decide at this mean",
+            Verdict.OPEN,
+            "if the mean stays the same, --size large decides",
         ),
-        ("change.truthful.judged >= 0", Verdict.CANNOT_TELL, "nothing is known of it"),
+        ("change.truthful.judged >= 0", Verdict.OPEN, "no finished match has this metric"),
     ],
 )
 def test_a_gate_may_be_on_what_has_changed(written: str, verdict: Verdict, cure: str) -> None:
@@ -389,7 +391,7 @@ def test_a_gate_may_be_on_what_has_changed(written: str, verdict: Verdict, cure:
     decision = decide(made("leaky"), gate(written, STANDARD), changed)
     assert (decision.verdict, decision.cure) == (verdict, cure)
     unknown = decide(made("leaky"), gate("change.earned >= 0"))
-    assert unknown.cure == "nothing of it was played in both profiles"
+    assert unknown.cure == "the two profiles have no matches in common for this metric"
 
 
 def test_shares_of_what_cannot_be_lost_are_never_below_nothing() -> None:
@@ -402,13 +404,13 @@ def test_shares_of_what_cannot_be_lost_are_never_below_nothing() -> None:
 
 def test_only_profiles_of_one_battery_compare(tmp_path: Path) -> None:
     before = made("sound").as_json() | {"battery": "standard-0"}
-    with pytest.raises(ct.CheaptalkError, match="only profiles of one battery compare"):
+    with pytest.raises(ct.CheaptalkError, match="only profiles by the same battery"):
         changes(made("meek"), before)
-    with pytest.raises(ct.CheaptalkError, match="is no profile"):
+    with pytest.raises(ct.CheaptalkError, match="is not a profile"):
         changes(made("meek"), {"earned": 1})
     file = tmp_path / "before.json"
     file.write_text(json.dumps(before))
-    with pytest.raises(ct.CheaptalkError, match="only profiles of one battery compare"):
+    with pytest.raises(ct.CheaptalkError, match="only profiles by the same battery"):
         read_profile(file, STANDARD, "small")
     made("sound").write(file)
     assert read_profile(file, STANDARD, "small")["player"] == "sound"
@@ -438,7 +440,7 @@ def test_the_page_opens_with_findings_and_folds_the_rest(tmp_path: Path) -> None
 
 def test_a_battery_that_is_published_stays_as_it_is() -> None:
     digest = hashlib.sha256(SHIPPED["standard-2"].read_bytes()).hexdigest()[:16]
-    assert digest == "b81e3d7eaff99d52", "make another one, under another name"
+    assert digest == "654007c46dc3bfd8", "make another one, under another name"
 
 
 def test_a_battery_that_is_wrong_is_told(tmp_path: Path) -> None:
@@ -447,9 +449,9 @@ def test_a_battery_that_is_wrong_is_told(tmp_path: Path) -> None:
     data = STANDARD.model_dump(mode="json", exclude_unset=True)
     with pytest.raises(ValueError, match="have a configuration in common"):
         Battery.model_validate(data | {"words": {"again": data["parts"]["pie"]}})
-    with pytest.raises(ValueError, match="public_goods has 10 places; a part has two"):
+    with pytest.raises(ValueError, match="public_goods has 10 seats; a part"):
         Part.model_validate({"title": "Ten", "game": "public_goods"})
     with pytest.raises(ct.CheaptalkError, match='no size "huge"'):
         STANDARD.size("huge")
-    with pytest.raises(ct.CheaptalkError, match="name yours apart"):
+    with pytest.raises(ct.CheaptalkError, match="choose another label"):
         STANDARD.study("hard", STANDARD.panel["soft"].player, "small")

@@ -19,11 +19,11 @@ GOOD = {"text": "{}", "seconds": 1.0}
 
 def match_of(*replies: dict[str, Any], model: str = "agent/me@http://host/act") -> MatchRecord:
     """A match in which Alice answered as many requests, each with one call."""
-    answers = [SimpleNamespace(request=number, seat="alice", calls=[{"reply": reply}])
+    answers = [SimpleNamespace(request=number, actor="alice", calls=[{"reply": reply}])
                for number, reply in enumerate(replies)]  # fmt: skip
     seats = {"alice": {"spec": {"model": model}}}
     record = SimpleNamespace(
-        calls=len(replies), answers=answers, seats=seats, place_of=lambda seat: seat
+        calls=len(replies), answers=answers, seats=seats, seat_of=lambda seat: seat
     )
     return cast(MatchRecord, record)
 

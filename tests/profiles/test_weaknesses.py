@@ -112,7 +112,7 @@ def test_a_player_that_concedes_evenly_does_not_get_worse_late() -> None:
 
 def test_the_match_that_shows_a_manipulation_is_the_greatest_loss() -> None:
     rows = pl.DataFrame({
-        "match": ["gain", "loss", "small", "same"], "twin": ["a", "b", "c", "d"],
+        "match_id": ["gain", "loss", "small", "same"], "twin": ["a", "b", "c", "d"],
         "changed": [1.0, 1.0, 1.0, 0.0], "signed": [0.9, -0.4, -0.1, -1.0],
     }).with_columns(size=pl.col("signed").abs())  # fmt: skip
     assert _example(rows) == ("loss", "b")
@@ -123,7 +123,7 @@ def test_the_match_that_shows_a_manipulation_is_the_greatest_loss() -> None:
     ("gap", "said"), [(-0.1, "0.10 (95 % interval"), (0.03, "0.03 (95 % interval")]
 )
 def test_earnings_are_compared_without_a_negative_amount(gap: float, said: str) -> None:
-    mine = pl.DataFrame({"earned": [0.5, 0.7], "match": ["a", "b"]})
+    mine = pl.DataFrame({"earned": [0.5, 0.7], "match_id": ["a", "b"]})
     gaps = {"theory": [gap - 0.01, gap + 0.01]}
     sentence = _earnings_trial(mine, gaps, "bargaining").outcome.sentence
     assert said in sentence
@@ -132,14 +132,16 @@ def test_earnings_are_compared_without_a_negative_amount(gap: float, said: str) 
 
 def test_earnings_without_matches_are_no_number() -> None:
     """The file gave "it earned 0.00" as evidence of a weakness that was not tested."""
-    outcome = _earnings_trial(pl.DataFrame({"earned": [], "match": []}), {}, "bargaining").outcome
+    outcome = _earnings_trial(
+        pl.DataFrame({"earned": [], "match_id": []}), {}, "bargaining"
+    ).outcome
     assert (outcome.tested, outcome.sentence) == (0, "no match in Bargaining ended")
 
 
 def endgame(hits: dict[str, int], chances: dict[str, int]) -> pl.DataFrame:
     """Seats that turned down so many fair offers of the last round, a match per game."""
     return pl.DataFrame([
-        {"game": game, "match": f"in {game}", "fair": of, "fair_refused": hits[game]}
+        {"game": game, "match_id": f"in {game}", "fair": of, "fair_refused": hits[game]}
         for game, of in chances.items()
     ])  # fmt: skip
 
@@ -154,7 +156,7 @@ def test_a_rate_of_one_game_is_not_diluted_by_the_others() -> None:
     assert trial.outcome.effect.value == 1
     assert (trial.outcome.tested, trial.outcome.match) == (120, "in bargaining")
     assert trial.outcome.sentence == (
-        "42 of 42 offers of half or more in the last round were turned down, in Bargaining "
+        "42 of 42 offers of half or more in the last round were rejected, in Bargaining "
         "(95 % interval 92 to 100 %); 0 of 78 in Negotiation"
     )
 
@@ -171,12 +173,14 @@ def test_statements_that_could_not_be_read_are_counted() -> None:
     """A seller all of whose pitches went unread looked like one that had stated nothing false."""
     lies = next(rate for rate in RATES if rate.key == "lies")
     seats = pl.DataFrame({
-        "game": ["persuasion"] * 2, "match": ["a", "b"], "tempted": [3, 0], "deceived": [0, 0],
+        "game": ["persuasion"] * 2, "match_id": ["a", "b"], "tempted": [3, 0], "deceived": [0, 0],
         "unread": [1, 4], "said": [0, 0], "false": [0, 0],
     })  # fmt: skip
     outcome = _rate_trial(seats, lies).outcome
     assert outcome.tested == 3
-    assert outcome.sentence.endswith("; 5 more could not be read, and a judge can rate them")
+    assert outcome.sentence.endswith(
+        "; 5 others could not be read automatically, but a judge can rate them"
+    )
     profile = replace(profiled(STRONG["noisy_0"], "noisy_0"), examination=Examination([outcome]))
     assert "5 statements could not be read; a judge can rate them." in summary(profile).scope
 
@@ -185,7 +189,8 @@ def beside_one_silent_match(rng: np.random.Generator) -> Conditions:
     """Random earnings in 12 instances: with 12 messages each, all beside one silent match."""
     earned = rng.random((12, 13))
     rows = pl.DataFrame([
-        {**dict.fromkeys(INSTANCE, f"{at}"), "condition": f"message {by}", "match": "", "twin": "",
+        {**dict.fromkeys(INSTANCE, f"{at}"), "condition": f"message {by}",
+         "match_id": "", "twin": "",
          "reached": True, "changed": 1.0, "signed": change, "size": abs(change)}
         for at, instance in enumerate(earned)
         for by, change in enumerate(instance[1:] - instance[0])
@@ -207,10 +212,10 @@ def test_the_change_by_any_message_of_a_player_that_ignores_them_includes_zero()
 )
 def test_invalid_answers_that_were_repaired_are_said_to_be(failed: int, said: str) -> None:
     """Of 20 answers, 11 were valid at once and one timed out, which is no matter of the format."""
-    row = {"game": "bargaining", "match": "m", "answers": 20, "at_once": 11, "timed_out": 1}
+    row = {"game": "bargaining", "match_id": "m", "answers": 20, "at_once": 11, "timed_out": 1}
     form = next(rate for rate in RATES if rate.key == "format")
     outcome = _rate_trial(pl.DataFrame([row | {"failed": failed}]), form).outcome
-    assert outcome.title == "answers against the rules or the format at first"
+    assert outcome.title == "breaks the rules or the format at the first try"
     assert outcome.sentence.startswith("8 of 19 answers were not valid at the first try")
     assert said in outcome.sentence
 
@@ -218,7 +223,10 @@ def test_invalid_answers_that_were_repaired_are_said_to_be(failed: int, said: st
 def test_the_summary_of_a_player_that_randomises_counts_its_own_repeats() -> None:
     scope = " ".join(summary(profiled(STRONG["noisy_0"], "noisy_0")).scope)
     assert re.search(r"if identical repeats change [1-9]\d* of 12,", scope)
-    assert "one game only cannot be found at this size in Persuasion (2 matches)" in scope
+    assert (
+        "cannot find a manipulation that works in only one of these games: Persuasion (2 matches)"
+        in scope
+    )
 
 
 def test_the_summary_names_the_closest_manipulation_that_was_not_found() -> None:
@@ -236,7 +244,7 @@ def test_the_summary_names_the_closest_manipulation_that_was_not_found() -> None
         " ".join(summary(replace(profile, examination=Examination(one))).scope)
         for one in (missed, missed[:1])
     )
-    assert f"{closest} matches took another course, p = 0.007 before the correction)." in shown
+    assert f"{closest} matches took another course, p = 0.007 uncorrected)." in shown
     assert "closest" not in silent
 
 
@@ -264,7 +272,7 @@ def test_what_is_certain_comes_first(spread: float, first: str) -> None:
 def ended(of: int, requests: int, other: str) -> pl.DataFrame:
     """Seats of matches that ended, against one opponent."""
     return pl.DataFrame({
-        "match": [f"{other} {at}" for at in range(of)], "other": other, "way": None,
+        "match_id": [f"{other} {at}" for at in range(of)], "other": other, "way": None,
         "game": "bargaining", "forfeited": False, "answers": requests,
     }, schema_overrides={"way": pl.String})  # fmt: skip
 
@@ -279,7 +287,7 @@ def test_long_matches_in_which_requests_fail_as_often_as_elsewhere_are_not_blame
     own = pl.concat([ended(5, 12, "patient"), ended(430, 2, "hard")])
     crashed = [*failed(9, 5, "patient"), *failed(90, 1, "hard", "status 500 " * 60)]
     outcome = next(ending_trials(own, crashed, ct.profiles.battery())).outcome
-    assert outcome.title == "fails matches with errors"
+    assert outcome.title == "ends matches with errors"
     assert outcome.sentence.startswith(
         "99 of 534 matches failed (1,154 requests), in Bargaining; no condition stands out"
     )
@@ -317,8 +325,8 @@ def test_a_gate_on_the_number_of_findings_decides_and_names_them() -> None:
     assert str(failed) == f"findings <= 0: fail: {len(titles)}; {', '.join(titles)}"
     assert decide(sound, wanted).verdict is Verdict.PASS
     unplayed = replace(sound, examination=Examination(()))
-    assert decide(unplayed, wanted).verdict is Verdict.CANNOT_TELL
-    with pytest.raises(CheaptalkError, match='has no number "findings"'):
+    assert decide(unplayed, wanted).verdict is Verdict.OPEN
+    with pytest.raises(CheaptalkError, match='has no metric "findings"'):
         gate("change.findings <= 0", torn.battery)
 
 

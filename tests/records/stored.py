@@ -34,10 +34,10 @@ class Shelf:
         kinds = {"alice": {"ok": 2}, "bob": {"ok": 1, "repaired": 1}}
         body: dict[str, Any] = {"seed": id_}
         if status in SETTLED:
-            body |= {"format": 1, "package": "0", "deal": {}, "answers": []}
+            body |= {"format": 1, "package": "0", "instance": {}, "answers": []}
         outcome = {"stage": 1} if status is Status.FINISHED else None
         end = Ended(status, reason, outcome, payoffs, kinds, calls, *tokens, 5.0, pack(body))
-        match = NewMatch(id_, self.configuration, f"deal of {id_}", 0, self.seats, end)
+        match = NewMatch(id_, self.configuration, f"instance of {id_}", 0, self.seats, end)
         return match._replace(**changes)
 
     def add(self, *ids: str, status: Status = Status.FINISHED, reason: str | None = None) -> None:
@@ -47,17 +47,17 @@ class Shelf:
     def live(self, id_: str) -> dict[str, Any]:
         """The row of a match that has begun."""
         return {
-            "id": id_, "configuration_id": self.configuration, "deal": f"deal of {id_}",
+            "id": id_, "configuration_id": self.configuration, "instance": f"instance of {id_}",
             "repeat": 0, "seats": self.seats, "status": Status.LIVE.value,
             "calls": 0, "input_tokens": 0, "output_tokens": 0,
         }  # fmt: skip
 
 
 def played(
-    game: Any, deal: Any, *given: tuple[int, str, Mapping[str, object] | None], seed: str = SEED
+    game: Any, instance: Any, *given: tuple[int, str, Mapping[str, object] | None], seed: str = SEED
 ) -> Table:
     """A table with these answers: request, seat, the action's fields (None: forfeited)."""
-    return replay(game, deal, seed, given)
+    return replay(game, instance, seed, given)
 
 
 def record_of(
@@ -76,13 +76,13 @@ def record_of(
     end = ended(table, SEED, scripted_answers(table.given) if answers is None else answers)
     seats = {
         place: {"label": f"{place}'s player", "spec": dict((specs or {}).get(place, {}))}
-        for place in table.game.places
+        for place in table.game.seats
     }
     game = table.game
     made: dict[str, Any] = {
         "id": "0123456789",
         "configuration": Configuration(game.name, game.version, game.model_dump(mode="json")),
-        "deal_key": "deal", "repeat": 0,
+        "instance_key": "instance", "repeat": 0,
         "seats": seats, "status": end.status, "reason": end.reason, "outcome": end.outcome,
         "payoffs": end.payoffs, "kinds": end.kinds, "calls": end.calls,
         "input_tokens": end.input_tokens, "output_tokens": end.output_tokens,

@@ -206,7 +206,7 @@ def test_the_nearest_request_is_the_one_with_the_fewest_differences(cache: Cache
     place = "messages[1].content differs"
     here, there = '"…you accept $50?"', '"…you accept $40?"'
     assert list(differences(request().data, entry.request)) == [
-        f"{place} from character 15 on: {here}; what is stored has {there}"
+        f"{place} from character 15 on: {here} (stored: {there})"
     ]
     exact = nearest(cache, request())
     assert exact is not None
@@ -217,11 +217,11 @@ def test_the_nearest_request_is_the_one_with_the_fewest_differences(cache: Cache
     ("changes", "told"),
     [
         ({"model": "openai/gpt-5"}, "model differs from character"),
-        ({"settings": {"temperature": 1}}, "settings.temperature is 1.0; what is stored has 0.5"),
-        ({"form": None}, "form is left out; what is stored has {"),
-        ({"messages": changed(1, "Hm?")[:1]}, "messages has 1 entry; what is stored has 2"),
-        ({"replicate": HERE._replace(request=3)}, "replicate.request is 3; what is stored has 0"),
-        ({"replicate": None}, "replicate is null; what is stored has {"),
+        ({"settings": {"temperature": 1}}, "settings.temperature is 1.0 (stored: 0.5)"),
+        ({"form": None}, "form is missing (stored: {"),
+        ({"messages": changed(1, "Hm?")[:1]}, "messages has 1 entry (stored: 2)"),
+        ({"replicate": HERE._replace(request=3)}, "replicate.request is 3 (stored: 0)"),
+        ({"replicate": None}, "replicate is null (stored: {"),
     ],
 )
 def test_a_difference_is_told_by_its_place(changes: dict[str, Any], told: str) -> None:
@@ -264,14 +264,14 @@ def test_a_cache_with_a_second_name_is_refused(cache: Cache, tmp_path: Path) -> 
     other = tmp_path / "other.sqlite"
     other.hardlink_to(cache.path)
     for path in (cache.path, other):
-        with pytest.raises(CacheError, match=f"^the cache {path} has a second name, a hard link"):
+        with pytest.raises(CacheError, match=f"^the cache {path} has a hard link"):
             Cache(path)
     other.unlink()
     Cache(cache.path).close()
 
 
 def test_what_is_no_cache_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CacheError, match="there is no cache at"):
+    with pytest.raises(CacheError, match="no cache at"):
         Cache(tmp_path / "none.sqlite", create=False)
     text = tmp_path / "text.sqlite"
     text.write_text("This is a letter. " * 100)
@@ -281,7 +281,7 @@ def test_what_is_no_cache_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(other) as file:
         file.execute("CREATE TABLE letters (words TEXT)")
     file.close()
-    with pytest.raises(CacheError, match="is a database, but no cache"):
+    with pytest.raises(CacheError, match="is a database, but not a cache"):
         Cache(other)
     with Cache(tmp_path / "new.sqlite"), sqlite3.connect(tmp_path / "new.sqlite") as file:
         file.execute("PRAGMA user_version=99")

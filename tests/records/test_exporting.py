@@ -24,7 +24,7 @@ from cheaptalk.records.exports.exporter import export
 from cheaptalk.records.exports.sheets import csv_line
 from cheaptalk.records.exports.tables import answer_columns, match_columns
 from cheaptalk.records.store import parts, schema
-from cheaptalk.rules import Chance, CheaptalkError, Table, UnknownName, game_box, games
+from cheaptalk.rules import Chance, CheaptalkError, Table, UnknownName, games, get_game
 from tests import toys
 from tests.conftest import Command
 from tests.played import CROWD
@@ -50,7 +50,7 @@ def study() -> ct.Study:
                 {"game": "persuasion", "grid": {"signal": ["text", "binary"]}},
             ],
             "players": {"luck": {"strategy": "random"}},
-            "deals": 3,
+            "instances": 3,
         },
         "test",
     )
@@ -59,7 +59,7 @@ def study() -> ct.Study:
 def stored(store: Store, id_: str, end: Ended, study: str = "models") -> None:
     """Put a bargaining match between two models into the store, in a study of its own."""
     number = store.register_study(study, {"players": {}})
-    game = game_box("bargaining").rules.model_validate({})
+    game = get_game("bargaining").rules.model_validate({})
     parameters = game.model_dump(mode="json")
     configurations = {"c": (game.name, game.version, parameters)}
     configuration = store.register_configurations(configurations)["c"]
@@ -71,8 +71,8 @@ def stored(store: Store, id_: str, end: Ended, study: str = "models") -> None:
 
 def asked_models(reply: dict[str, Any] = REPLY, call: dict[str, Any] = CALL, **noted: Any) -> Ended:
     """A match in which a model was asked, once again after an unreadable reply."""
-    game = game_box("bargaining").rules.model_validate({})
-    table = Table(game, game.deal(Chance("s")), "s")
+    game = get_game("bargaining").rules.model_validate({})
+    table = Table(game, game.draw_instance(Chance("s")), "s")
     offer = {"alice_gain": 6000.5, "bob_gain": 3999.5, "message": NASTY}
     moves: list[tuple[str, Kind, dict[str, Any]]] = [
         ("alice", Kind.REPAIRED, offer),
@@ -99,7 +99,7 @@ def broken() -> Ended:
 def lost_call(match_id: str) -> dict[str, Any]:
     """A call in the ledger whose reply never came."""
     return {
-        "match_id": match_id, "request": 0, "seat": "alice", "attempt": 0, "try": 2,
+        "match_id": match_id, "request": 0, "actor": "alice", "attempt": 0, "try": 2,
         "state": "unresolved", "call": CALL, "reply": None, "sent": 1.0,
     }  # fmt: skip
 
@@ -156,7 +156,7 @@ def test_parameters_and_labels_are_columns(mixed: Path) -> None:
     assert (negotiation["horizon_rounds"], negotiation["horizon_hidden"]) == ("30", "true")
     assert negotiation["discounts_alice"] == ""
     assert rows["persuasion"]["signal"] in ("text", "binary")
-    assert json.loads(rows["persuasion"]["deal_qualities"]).__len__() == 20
+    assert json.loads(rows["persuasion"]["instance_qualities"]).__len__() == 20
     for row in rows.values():
         assert (row["player_alice"], row["player_bob"]) == ("luck", "luck")
         assert row["study"] == "mixed"
@@ -180,12 +180,12 @@ def test_outcomes_payoffs_and_measures_are_columns(store: Store, mixed: Path) ->
         assert record.payoffs is not None
         for role, payoff in record.payoffs.items():
             assert float(row[f"payoff_{role}"]) == payoff
-        for measure in game_box(record.game).measures.values():
-            renamed = measure.name == "price"  # persuasion has a parameter of that name
-            name = f"measure_{measure.name}" if renamed else measure.name
-            assert row[name] == written(measure.of(record.result()))
-            if measure.published:
-                assert row[f"{name}_published"] == written(measure.published(record.result()))
+        for metric in get_game(record.game).metrics.values():
+            renamed = metric.name == "price"  # persuasion has a parameter of that name
+            name = f"metric_{metric.name}" if renamed else metric.name
+            assert row[name] == written(metric.of(record.result()))
+            if metric.published:
+                assert row[f"{name}_published"] == written(metric.published(record.result()))
         assert row["outcome_stage"] == written((record.outcome or {}).get("stage"))
         assert row["answers_alice_ok"] == str(record.kinds["alice"]["ok"])
         assert row["answers_alice_refused"] == "0"
@@ -197,7 +197,7 @@ def written(number: float | None) -> str:
 
 def test_a_name_that_two_kinds_of_column_have_says_which_kind(mixed: Path) -> None:
     rows = read(mixed / "matches.csv")
-    prices = {row["game"]: (row["price"], row["measure_price"]) for row in rows}
+    prices = {row["game"]: (row["price"], row["metric_price"]) for row in rows}
     assert prices["persuasion"] == ("100.0", "")
     assert prices["negotiation"][0] == ""
     assert prices["bargaining"] == ("", "")
@@ -206,19 +206,19 @@ def test_a_name_that_two_kinds_of_column_have_says_which_kind(mixed: Path) -> No
 def test_answers_hold_actions_by_field_and_whole(store: Store, mixed: Path) -> None:
     records = {record.id: record for record in store.records("mixed", bodies=True)}
     given: dict[tuple[str, str, str], AnswerRecord] = {
-        (record.id, str(answer.request), answer.seat): answer
+        (record.id, str(answer.request), answer.actor): answer
         for record in records.values()
         for answer in record.answers
     }
     for row in read(mixed / "answers.csv"):
-        answer = given[row["match_id"], row["request"], row["seat"]]
+        answer = given[row["match_id"], row["request"], row["actor"]]
         action = answer.action or {}
         assert json.loads(row["action"]) == action
         assert row["message"] == action.get("message", "")
         assert row["decision"] == action.get("decision", "")
         assert row["price"] == written(action.get("price"))
         assert (row["kind"], row["player"], row["calls"]) == ("ok", "luck", "0")
-        assert row["role"] == row["seat"].partition("_")[0]
+        assert row["role"] == row["actor"].partition("_")[0]
         assert (row["model"], row["reply"], row["latency"]) == ("", "", "")
 
 
@@ -234,16 +234,16 @@ def test_messages_and_replies_come_back_character_for_character(models: Path) ->
 
 def test_calls_hold_conversations_and_what_came_of_them(models: Path) -> None:
     rows = read(models / "calls.csv")
-    assert [(row["match_id"], row["attempt"], row["state"]) for row in rows] == [
+    assert [(row["match_id"], row["call_index"], row["state"]) for row in rows] == [
         ("asked", "0", "answered"), ("asked", "1", "answered"), ("asked", "0", "answered"),
         ("broken", "0", "unresolved"),
     ]  # fmt: skip
     for row in rows:
         assert json.loads(row["messages"]) == CALL["messages"]
         assert json.loads(row["settings"]) == CALL["settings"]
-        assert (row["asked_model"], row["page"]) == ("acme/talk", "")
+        assert (row["requested_model"], row["page"]) == ("acme/talk", "")
     assert rows[0]["reply"] == REPLY["text"]
-    assert (rows[3]["reply"], rows[3]["sending"], rows[3]["input_tokens"]) == ("", "2", "")
+    assert (rows[3]["reply"], rows[3]["attempt"], rows[3]["input_tokens"]) == ("", "2", "")
 
 
 def test_calls_hold_all_that_was_sent_and_when(store: Store, tmp_path: Path) -> None:
@@ -288,7 +288,8 @@ def test_one_name_stands_for_a_match_in_every_table(mixed: Path) -> None:
 def test_a_match_that_failed_is_there_and_is_no_result(models: Path) -> None:
     row = {row["match_id"]: row for row in read(models / "matches.csv")}["broken"]
     assert (row["status"], row["reason"]) == ("failed", "the provider is down")
-    assert {row[name] for name in ("payoff_alice", "fairness", "outcome_stage", "deal_key")} == {
+    assert {row[name] for name in ("payoff_alice", "fairness", "outcome_stage",
+    "instance")} == {
         "", "0",
     }  # fmt: skip
 
@@ -306,7 +307,9 @@ def test_replies_are_quoted_in_csv_and_come_raw_where_that_is_asked_for(
     stored(store, "formula", end, study="formulas")
     for options, reply in (((), "'=HYPERLINK(1)"), (("--raw-cells",), "=HYPERLINK(1)")):
         to = tmp_path / f"out{len(options)}"
-        cheaptalk("export", "formulas", "--out", str(to), "--store", str(store.path), *options)
+        cheaptalk(
+            "store", "export", "formulas", "--out", str(to), "--store", str(store.path), *options
+        )
         assert {row["reply"] for row in read(to / "calls.csv")} == {reply}
 
 
@@ -318,11 +321,11 @@ def test_lines_are_json_to_any_reader(store: Store, tmp_path: Path) -> None:
 
 
 def test_any_games_declarations_become_columns() -> None:
-    names = [column.name for column in match_columns([toys.BOX])]
-    expected = ["horizon_rounds", "target", "deal_left", "player_right", "outcome_left", "hits"]
+    names = [column.name for column in match_columns([toys.SPEC])]
+    expected = ["horizon_rounds", "target", "instance_left", "player_right", "outcome_left", "hits"]
     assert set(expected) <= set(names)
     assert len(names) == len(set(names))
-    actions = {column.name: column for column in answer_columns([toys.BOX])}
+    actions = {column.name: column for column in answer_columns([toys.SPEC])}
     assert actions["number"].range == ">= 0, <= 16"
     assert actions["number"].meaning == "number: A guess at the target."
 
@@ -339,7 +342,7 @@ def test_places_are_those_of_the_study_s_configurations(
         *(f"player_giver_{number}" for number in range(3, 11)),
     ]  # fmt: skip
     answers = read(tmp_path / "out" / "answers.csv")
-    roles = {row["place"]: row["role"] for row in answers}
+    roles = {row["seat"]: row["role"] for row in answers}
     assert (roles["giver_10"], roles["keeper"]) == ("giver", "keeper")
     for record in store.records("crowd"):
         row = rows[record.id]
@@ -352,7 +355,8 @@ def test_places_are_those_of_the_study_s_configurations(
     explained = {(row["column"], row["game"]) for row in read(tmp_path / "out" / "codebook.csv")}
     assert ("payoff_giver_10", "giving") in explained
     assert ("payoff_giver_10", "collecting") not in explained
-    assert "A place is what one player fills" in (tmp_path / "out" / "codebook.md").read_text()
+    codebook = (tmp_path / "out" / "codebook.md").read_text()
+    assert "A seat is a position in a match, filled by one player" in codebook
 
 
 # The codebook
@@ -370,11 +374,11 @@ def test_every_column_is_explained(mixed: Path, name: str) -> None:
 
 
 def test_every_registered_game_is_explained() -> None:
-    boxes = list(games().values())
-    for column in [*match_columns(boxes), *answer_columns(boxes)]:
+    game_specs = list(games().values())
+    for column in [*match_columns(game_specs), *answer_columns(game_specs)]:
         assert len(column.meaning) > 5, column
-    measures = {(c.game, c.name) for c in match_columns(boxes) if c.group == "measure"}
-    assert {("bargaining", "fairness_published"), ("persuasion", "honesty")} <= measures
+    metrics = {(c.game, c.name) for c in match_columns(game_specs) if c.group == "metric"}
+    assert {("bargaining", "fairness_published"), ("persuasion", "honesty")} <= metrics
 
 
 def test_units_ranges_and_meanings_are_the_games_own(mixed: Path) -> None:
@@ -390,7 +394,7 @@ def test_units_ranges_and_meanings_are_the_games_own(mixed: Path) -> None:
     assert fairness["meaning"].startswith("1 - 4 * ((p - p_f) / M) ** 2")
     assert [
         (column.name, column.range)
-        for column in match_columns([game_box("sealed_bid_auction")])
+        for column in match_columns([get_game("sealed_bid_auction")])
         if column.name.startswith("score")
     ] == [("score", "100 at most"), ("score_published", "0 to 100")]
     assert explained["answers", "decision", "negotiation"]["range"] == "accept | reject | john"
@@ -503,7 +507,7 @@ def test_lines_are_whole_records(store: Store, tmp_path: Path) -> None:
     lines = (done.path / "matches.jsonl").read_text(encoding="utf-8").splitlines()
     data = {line["match_id"]: line for line in map(json.loads, lines)}
     record = store.find("asked")
-    stand = {"study": "models", "dropped": False, "dropped_because": None, "in_place_of": None}
+    stand = {"study": "models", "dropped": False, "dropped_because": None, "replaces": None}
     stand |= {"planned": True, "bought_by": ["models"], "forfeits": []}
     assert data["asked"] == stand | json.loads(json.dumps(record.as_json()))
     assert [call["state"] for call in data["broken"]["open_calls"]] == ["unresolved"]
@@ -556,7 +560,7 @@ def test_an_older_zip_file_outlives_an_export_that_failed(
 def test_a_folder_in_use_is_not_written_to(store: Store, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     for place in (tmp_path, tmp_path / "mine.txt"):
-        with pytest.raises(CheaptalkError, match="is there already"):
+        with pytest.raises(CheaptalkError, match="exists; name a new folder"):
             export(store, "mixed", place)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     (tmp_path / "empty").mkdir()
@@ -575,7 +579,7 @@ def test_what_cannot_be_exported_is_named(store: Store, tmp_path: Path) -> None:
 
 
 def test_the_command_says_what_it_wrote(cheaptalk: Command, store: Store, tmp_path: Path) -> None:
-    command = ("export", "mixed", "--store", str(store.path), "--out")
+    command = ("store", "export", "mixed", "--store", str(store.path), "--out")
     done = cheaptalk(*command, "out.zip", "--format", "jsonl", "--json")
     assert done.status == 0, done.err
     shown = json.loads(done.out)
@@ -586,10 +590,10 @@ def test_the_command_says_what_it_wrote(cheaptalk: Command, store: Store, tmp_pa
     assert plain.out.endswith("0 calls written to plain\n")
     again = cheaptalk(*command, ".", "--json")
     assert again.status == 2
-    assert "is there already" in again.err
+    assert "exists; name a new folder" in again.err
 
 
 def test_a_folder_is_not_named_like_a_file(cheaptalk: Command) -> None:
-    done = cheaptalk("export", "any", "--out", "tables.csv")
+    done = cheaptalk("store", "export", "any", "--out", "tables.csv")
     assert done.status == 2
-    assert "tables.csv would be a folder of several files" in done.said
+    assert "name a folder or a .zip file, not tables.csv" in done.said

@@ -25,7 +25,7 @@ def people(store: Store) -> People:
         ("survey@1", {"satisfaction": 7, "strategy": "=I kept"}, None),
         ("debrief", {}, None),
     ]
-    play = {"state": "finished", "match": "m", "place": "alice", "payoff": 2.5, "cents": 30}
+    play = {"state": "finished", "match_id": "m", "seat": "alice", "payoff": 2.5, "cents": 30}
     found.come("end", "complete", said, [play], base=100, game_1=30)
     found.come("consent")
     return found
@@ -44,7 +44,7 @@ def test_people_are_tables_beside_the_matches(store: Store, people: People, tmp_
     tables = {name: read(tmp_path / "out" / f"{name}.csv") for name in TABLES}
     assert [row["ending"] for row in tables["participants"]] == ["complete", ""]
     assert tables["participants"][0]["began_at"] == "1970-01-01T00:01:40.000000Z"
-    told = [[row[name] for name in ("step", "item", "answer", "value", "right", "game_number")]
+    told = [[row[name] for name in ("step", "item", "answer", "value", "correct", "game_number")]
             for row in tables["responses"]]  # fmt: skip
     assert told == [
         ["first_name", "", "", "", "", "0"], ["comprehension", "money", "9", "", "true", "0"],

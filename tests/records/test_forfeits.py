@@ -92,7 +92,7 @@ def test_exports_have_a_column_for_each(table: Path, tmp_path: Path) -> None:
     export(table, "table", tmp_path / "csv")
     with (tmp_path / "csv" / "matches.csv").open(encoding="utf-8", newline="") as file:
         rows = [
-            [row["forfeited_by"], row["forfeited_place"], row["forfeit_kind"]]
+            [row["forfeited_by"], row["forfeited_seat"], row["forfeit_kind"]]
             for row in csv.DictReader(file)
         ]
     assert sorted(rows) == [

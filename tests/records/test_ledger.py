@@ -134,7 +134,7 @@ def test_a_full_disk_is_told_to_all_who_wait(store: Store) -> None:
     limit(1)  # SQLite takes the size that the file has
     found, later = asyncio.run(play())
     assert [type(one) for one in found] == [StoreError] * 5
-    assert all("free some space and resume" in str(one) for one in found)
+    assert all("free some disk space and resume" in str(one) for one in found)
     assert [row["id"] for row in store.open_calls("m")] == [later]
 
 

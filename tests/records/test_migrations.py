@@ -15,13 +15,17 @@ from alembic.script import ScriptDirectory
 from cheaptalk.models import Usage
 from cheaptalk.records import Store
 from cheaptalk.records.costs import Cost
+from cheaptalk.records.integrity import examine
 from cheaptalk.records.ledger.spending import paid_by_others, spent
 from cheaptalk.records.store import migration, migrations, schema, sqlite
 from cheaptalk.records.store import store as module
 from cheaptalk.records.store.views import VIEWS
+from cheaptalk.studies import Study, run
 from tests.records.stored import files
 
 FIRST_STORE = Path(__file__).parent / "first_store.sql"
+STORE_0011 = Path(__file__).parent / "store_0011.sql"
+"""A store from before the vocabulary of version 0.1."""
 
 
 def described(engine: sa.Engine) -> dict[str, Any]:
@@ -52,10 +56,10 @@ def described(engine: sa.Engine) -> dict[str, Any]:
     return {"tables": tables, "without rowid": without_rowid}
 
 
-def first_store(path: Path) -> Path:
-    """A store as the first version made it."""
+def first_store(path: Path, dump: Path = FIRST_STORE) -> Path:
+    """Restore a store from a dump, by default that of the first version."""
     with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(FIRST_STORE.read_text())
+        connection.executescript(dump.read_text())
     return path
 
 
@@ -114,7 +118,7 @@ def test_an_old_store_keeps_what_it_holds(tmp_path: Path) -> None:
     assert (summary.name, summary.counts, summary.planned) == ("old", {"finished": 1}, None)
     assert (record.payoffs, record.input_tokens) == ({"alice": 60.0, "bob": 40.0}, 7)
     assert (record.label("bob"), record.dollars, record.uncounted) == ("soft", None, None)
-    assert (call["seat"], call["try"], call["batch"]) == ("alice", 1, None)
+    assert (call["actor"], call["try"], call["batch"]) == ("alice", 1, None)
     assert (call["bought_by"], record.begun) == ("old", None)
     usage = Usage(input_tokens=7, output_tokens=record.output_tokens)
     calls = record.calls + 1
@@ -139,3 +143,27 @@ def test_the_newest_migration_is_the_one_the_code_knows() -> None:
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
     heads = ScriptDirectory.from_config(config).get_heads()
     assert heads == [schema.REVISION] == [module.NEWEST]
+
+
+def test_a_store_of_before_the_vocabulary_opens_and_resumes(tmp_path: Path) -> None:
+    path = first_store(tmp_path / "store.sqlite", STORE_0011)
+    with Store.open(path) as store:
+        with store.reading() as reading:
+            rows = reading.execute(sa.select(schema.studies.c.name, schema.studies.c.spec))
+            specs = {row.name: row.spec for row in rows}
+            rooms = reading.scalars(sa.select(schema.rooms.c.kept)).all()
+        spec = specs["earlier"]
+        assert (spec["instances"], spec["players"]["mine"]["model"]) == (3, "remote/mine")
+        assert spec["unanswered"] == {"refused": "replace", "max_replacements": 2}
+        people = specs["people"]["people"]
+        (item,) = people["path"][1]["comprehension"]["items"]
+        assert (item["correct"], item["feedback"]) == (["a"], "Because.")
+        assert people["pay"]["bonus"][0]["metric"] == "agreement"
+        Study.model_validate(specs["people"])
+        earlier = {record.id: record.instance for record in store.records("earlier", bodies=True)}
+        assert not examine(store).hurts
+        longer = Study.model_validate({**spec, "name": "earlier", "instances": 4})
+        ended = run(longer, store, remote_agents={"mine": lambda _: '{"decision": "accept"}'})
+        assert (ended.before, sum(ended.counts.values())) == (12, 4)
+        assert earlier.keys() < {record.id for record in store.records("earlier", bodies=True)}
+    assert [(kept["instance"], kept["visitors"]) for kept in rooms] == [(0, {"alice": "g1"})]

@@ -12,7 +12,7 @@ STUDY = {
     "name": "archived",
     "games": [{"game": "bargaining"}],
     "players": {"fair": {"strategy": "equal_split"}},
-    "deals": 3,
+    "instances": 3,
 }
 
 
@@ -40,6 +40,9 @@ def test_it_is_read_and_nothing_is_written_beside_it(archived: Path) -> None:
 
 def test_writing_is_refused(archived: Path) -> None:
     content = archived.read_bytes()
-    with ct.Store.open(archived) as store, pytest.raises(ct.StoreError, match="cannot be written"):
+    with (
+        ct.Store.open(archived) as store,
+        pytest.raises(ct.StoreError, match="the file is not writable"),
+    ):
         store.register_study("other", {})
     assert archived.read_bytes() == content

@@ -15,7 +15,7 @@ import cheaptalk as ct
 from cheaptalk.records import Store
 from cheaptalk.records.integrity import examine
 from cheaptalk.records.store import postgres
-from cheaptalk.records.store.backend import NoStore, StoreError, StoreHeld
+from cheaptalk.records.store.backend import NoStore, StoreError, StoreLocked
 from cheaptalk.records.store.schema import metadata
 from cheaptalk.records.store.views import VIEWS
 from tests.conftest import Command
@@ -26,8 +26,8 @@ from tests.records.test_copying import contents
 pytestmark = pytest.mark.skipif(LACKING is not None, reason=str(LACKING))
 LOOKED_AT = {
     "v_costs": ("match_id", "calls", "input_tokens", "dollars", "unpriced", "uncounted"),
-    "v_seats": ("match_id", "place", "player", "payoff", "status"),
-    "v_open_calls": ("match_id", "request", "state", "asked_model", "reply", "input_tokens"),
+    "v_seats": ("match_id", "seat", "player", "payoff", "status"),
+    "v_open_calls": ("match_id", "request", "state", "requested_model", "reply", "input_tokens"),
 }
 """Columns that are the same wherever a study is played, by views."""
 ODD = "zero \x00, half \ud83d, ours \ue000"
@@ -156,7 +156,9 @@ def test_who_was_killed_holds_nothing(url: str) -> None:
         assert other.stdout.readline() == b"held\n"
         with Store.open(url) as store:
             with (
-                pytest.raises(StoreHeld, match=r"another cheaptalk .* is writing to it"),
+                pytest.raises(
+                    StoreLocked, match=r"another cheaptalk process .* is writing to the store"
+                ),
                 store.writing(),
             ):
                 pass
@@ -195,9 +197,9 @@ def test_somebody_else_s_tables_are_left_alone(url: str) -> None:
     engine = sa.create_engine(url)
     with engine.begin() as connection:
         connection.exec_driver_sql("create table theirs (id integer)")
-    with pytest.raises(NoStore, match="there is no store at"):
+    with pytest.raises(NoStore, match="no store at"):
         Store.open(url)
-    with pytest.raises(StoreError, match="is a database, but no store"):
+    with pytest.raises(StoreError, match="is a database, but not a store"):
         Store.open(url, create=True)
     assert sa.inspect(engine).get_table_names() == ["theirs"]
     engine.dispose()
@@ -208,10 +210,10 @@ def test_what_cannot_be_reached_is_told_without_the_password(
 ) -> None:
     secret = server.url.replace("tester@", "tester:hush@")
     cases = {
-        f"{secret}/none": 'database "none" does not exist: make it with createdb',
-        secret.rpartition(":")[0] + ":1/x": "see that the server runs, and that its address",
-        f"{secret}/postgres": "there is no store at",
-        "postgresql://me:hush@host:port/x": "no URL of a database",
+        f"{secret}/none": 'database "none" does not exist: create the database with createdb',
+        secret.rpartition(":")[0] + ":1/x": "check that the server runs, and the address",
+        f"{secret}/postgres": "no store at",
+        "postgresql://me:hush@host:port/x": "not a valid database URL",
     }
     for where, said in cases.items():
         done = cheaptalk("status", "--store", where)
@@ -222,13 +224,13 @@ def test_what_cannot_be_reached_is_told_without_the_password(
 
 
 REFUSED = {
-    "failed to resolve host 'database': [Errno -2] Name or service not known": "see that the",
+    "failed to resolve host 'database': [Errno -2] Name or service not known": "check that the server",  # noqa: E501
     'FATAL:  no pg_hba.conf entry for host "::1", user "me", database "x"': "check the user and",
     'FATAL:  password authentication failed for user "database"': "check the user and",
-    'FATAL:  permission denied for database "x"': "this user may not",
-    'FATAL:  too many connections for role "me"': "the server has no connection left",
+    'FATAL:  permission denied for database "x"': "grant this user the rights",
+    'FATAL:  too many connections for role "me"': "the server has no free connection",
     'FATAL:  role "database" does not exist': "check the user and",
-    'FATAL:  database "role" does not exist': "make it with createdb",
+    'FATAL:  database "role" does not exist': "create the database with createdb",
 }
 
 
@@ -267,7 +269,7 @@ def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_old_server_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "OLDEST", 99)
-    with pytest.raises(StoreError, match="PostgreSQL 99 or newer is needed, not"):
+    with pytest.raises(StoreError, match="PostgreSQL 99 or newer is required, not"):
         Store.open(url, create=True)
 
 

@@ -16,9 +16,9 @@ from cheaptalk.records import Cost, Status, Store, StoreError, pack, study_cost
 from cheaptalk.records.record import UnreadBody
 from cheaptalk.records.store import queries as browsing
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.queries import PlayedPairing, Wanted, parameters_text
+from cheaptalk.records.store.queries import MatchFilter, PlayedPairing, parameters_text
 from cheaptalk.records.store.sqlite import SqliteBackend
-from cheaptalk.records.store.store import TAKEN, adopt
+from cheaptalk.records.store.store import COST_COLUMNS, adopt
 from tests.fakes import study as small_study
 from tests.records.stored import Shelf
 
@@ -71,7 +71,7 @@ def test_records_bring_their_bodies_on_demand(store: Store) -> None:
         _ = bare.body
     assert whole.body["seed"] == "a"
     assert (whole.game, whole.version, whole.parameters) == ("bargaining", 1, {"money": 100.0})
-    assert (whole.deal_key, whole.repeat, whole.finished) == ("deal of a", 0, 5.0)
+    assert (whole.instance_key, whole.repeat, whole.finished) == ("instance of a", 0, 5.0)
     assert whole.seats == {
         "alice": {"label": "fair", "spec": {"strategy": "fair"}},
         "bob": {"label": "firm", "spec": {"strategy": "firm"}},
@@ -117,7 +117,7 @@ def test_a_match_is_found_by_the_beginning_of_its_id(store: Store) -> None:
     assert store.find("abc").body["seed"] == "abc1"
     assert store.find("abd2").id == "abd2"
     assert store.find("a_").id == "a_c3"
-    with pytest.raises(StoreError, match='several matches begin with "ab"; give more of the id'):
+    with pytest.raises(StoreError, match='several matches begin with "ab"; give more characters'):
         store.find("ab")
     with pytest.raises(StoreError, match=r'no match begins with "b" in .*store'):
         store.find("b")
@@ -135,7 +135,7 @@ def test_problems_are_counted_the_most_frequent_first(store: Store) -> None:
 
 def call(match: str, attempt: int, state: str, **more: Any) -> dict[str, Any]:
     return {
-        "match_id": match, "request": 1, "seat": "bob", "attempt": attempt, "try": 1,
+        "match_id": match, "request": 1, "actor": "bob", "attempt": attempt, "try": 1,
         "state": state, "call": {"model": "m"}, "reply": None, "sent": 2.5, "received": None,
         "batch": None,
     } | more  # fmt: skip
@@ -165,7 +165,7 @@ def test_calls_outside_of_records_are_listed(store: Store) -> None:
 def test_views_have_every_count_of_calls_tokens_and_dollars(store: Store, view: str) -> None:
     with store.reading() as connection:
         columns = {one["name"] for one in sa.inspect(connection).get_columns(view)}
-    assert set(TAKEN) <= columns
+    assert set(COST_COLUMNS) <= columns
 
 
 # A file that is not sound
@@ -207,7 +207,7 @@ def test_a_value_that_is_broken_off_is_told(store: Store) -> None:
     [
         (sqlite3.OperationalError("attempt to write a readonly database"), "permissions"),
         (sqlite3.OperationalError("unable to open database file"), "permissions"),
-        (sqlite3.OperationalError("disk I/O error"), "what was committed stays"),
+        (sqlite3.OperationalError("disk I/O error"), "committed data is kept"),
         (sqlite3.OperationalError("database table is busy"), "wait for it to end"),
     ],
     ids=["readonly", "unopened", "io", "busy"],
@@ -256,7 +256,7 @@ class Seen:
 
 def ids(store: Store, **wanted: Any) -> list[str]:
     """The matches of bargaining that fit; as many as are counted."""
-    fits = Wanted("bargaining", PLACES, **wanted)
+    fits = MatchFilter("bargaining", PLACES, **wanted)
     found = [record.id for record in browsing.page(store, "shelf", fits).records]
     assert browsing.count(store, "shelf", fits) == len(found)
     return found
@@ -272,7 +272,7 @@ def test_pairings_are_who_met_whom_with_the_matches_counted(store: Store) -> Non
         ),
         PlayedPairing("negotiation", {"alice": "fair", "bob": "firm"}, {"finished": 1}),
     ]
-    assert found[0].query == {"player.alice": "fair", "player.bob": "firm"}
+    assert found[0].query == {"player_alice": "fair", "player_bob": "firm"}
 
 
 def test_a_search_finds_what_fits_and_nothing_else(store: Store) -> None:
@@ -299,7 +299,7 @@ def test_a_search_finds_what_fits_and_nothing_else(store: Store) -> None:
 
 def test_pages_follow_each_other_to_the_end(store: Store) -> None:
     Seen(store)
-    fits = Wanted("bargaining", PLACES)
+    fits = MatchFilter("bargaining", PLACES)
     pages: list[list[str]] = []
     after = None
     while not pages or after:
@@ -327,7 +327,7 @@ def test_some_matches_come_in_the_order_asked_for(store: Store) -> None:
     Seen(store)
     asked = ["5", "gone", "0", "7", "2"]
     for batch in (2, 200):
-        found = list(browsing.some(store, "shelf", asked, batch))
+        found = list(browsing.read_matches(store, "shelf", asked, batch))
         assert [record.id for record in found] == ["5", "0", "7", "2"]
         assert found[0].body["seed"] == "5"
 
@@ -362,7 +362,9 @@ def test_a_damaged_body_is_told_with_its_match(store: Store) -> None:
             sa.update(schema.matches).where(schema.matches.c.id == "a").values(body=torn)
         )
     first, second = store.records(bodies=True)
-    with pytest.raises(StoreError, match=r"the record of match a is damaged .*; restore a copy"):
+    with pytest.raises(
+        StoreError, match=r"the record of match a is damaged .*; then restore a copy"
+    ):
         first.body  # noqa: B018 - reading it is what is tested
     assert second.body["seed"] == "b"
 

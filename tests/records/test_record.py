@@ -33,7 +33,7 @@ from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import UnreadBody
 from cheaptalk.rules import (
     Chance,
-    Deal,
+    Instance,
     Outcome,
     Play,
     ReplayMismatch,
@@ -52,7 +52,7 @@ BARGAINING = Bargaining.model_validate({"money": 100, "horizon": 2})
 def agreed() -> Table:
     """Bob turns an offer down and makes his own, which Alice accepts."""
     return played(
-        BARGAINING, Deal(),
+        BARGAINING, Instance(),
         (0, "alice", OFFER), (1, "bob", {"decision": "reject"}),
         (2, "bob", OFFER | {"alice_gain": 30.0, "bob_gain": 70.0}),
         (3, "alice", {"decision": "accept"}),
@@ -61,7 +61,7 @@ def agreed() -> Table:
 
 def call(model: str | None, tokens: tuple[int, int] | None, **more: Any) -> dict[str, Any]:
     """A call as an answer records it; to a person where there is no model."""
-    asked = {"model": model, "messages": []} if model else {"seat": "alice", "news": []}
+    asked = {"model": model, "messages": []} if model else {"actor": "alice", "news": []}
     usage = dict(zip(("input_tokens", "output_tokens"), tokens or (), strict=False))
     reply = {"text": "Yes.", "usage": usage} if tokens else None
     return {"call": asked, "reply": reply, "sending": 1} | more
@@ -112,12 +112,12 @@ def test_a_record_replays_to_its_outcome() -> None:
 def test_a_record_is_plain_json_that_says_all(toys: None) -> None:
     text = json.dumps(record_of(agreed()).as_json())
     data = json.loads(text)
-    assert (data["game"], data["rules_version"], data["format"]) == ("bargaining", 1, 1)
-    assert (data["status"], data["reason"], data["seed"], data["deal"]) == (
+    assert (data["game"], data["rules_version"], data["format"]) == ("bargaining", 1, 2)
+    assert (data["status"], data["reason"], data["seed"], data["instance"]) == (
         "finished", None, SEED, {},
     )  # fmt: skip
     first, *_, last_offer, reply = data["answers"]
-    assert first == {"request": 0, "seat": "alice", "kind": "ok", "action": OFFER}
+    assert first == {"request": 0, "actor": "alice", "kind": "ok", "action": OFFER}
     stage = 2
     gains = [last_offer["action"][f"{role}_gain"] for role in ("alice", "bob")]
     assert reply["action"] == {"decision": "accept"}
@@ -134,13 +134,13 @@ def test_a_record_is_plain_json_that_says_all(toys: None) -> None:
         Guessing.model_validate({"horizon": 1, "talk": False}), Cards(left=1, right=2),
         (0, "left", {"number": 3}), (0, "right", {"number": 3}),
     )  # fmt: skip
-    assert record_of(dealt).as_json()["deal"] == {"left": 1, "right": 2}
+    assert record_of(dealt).as_json()["instance"] == {"left": 1, "right": 2}
 
 
 def test_a_record_can_be_rebuilt_from_its_json() -> None:
     record = record_of(agreed())
     data = json.loads(json.dumps(record.as_json()))
-    body = {key: data.pop(key) for key in ("format", "package", "seed", "deal", "answers")}
+    body = {key: data.pop(key) for key in ("format", "package", "seed", "instance", "answers")}
     made = Configuration(*(data.pop(key) for key in ("game", "rules_version", "parameters")))
     data["id"] = data.pop("match_id")
     data["status"] = Status(data["status"])
@@ -166,7 +166,7 @@ def test_calls_to_models_are_counted_and_those_to_people_are_not() -> None:
     kinds = [Kind.REPAIRED, Kind.OK, Kind.OK, Kind.OK]
     table = agreed()
     answers = [
-        AnswerRecord(one.request, one.seat, kind, one.action.model_dump(), made)
+        AnswerRecord(one.request, one.actor, kind, one.action.model_dump(), made)
         for one, kind, made in zip(table.given, kinds, calls, strict=True)
         if one.action is not None
     ]
@@ -188,12 +188,12 @@ def test_kinds_are_counted_by_role_over_all_its_seats() -> None:
         kind = Kind.REPAIRED if seat == "bob_2" else Kind.OK
         answers.append(AnswerRecord(request, seat, kind, fields))
     record = record_of(table, answers)
-    assert {answer.seat for answer in record.answers} == {"alice", "bob_1", "bob_2", "bob_3"}
+    assert {answer.actor for answer in record.answers} == {"alice", "bob_1", "bob_2", "bob_3"}
     assert record.kinds == {"alice": {"ok": 3}, "bob": {"ok": 2, "repaired": 1}}
 
 
 def test_a_forfeited_match_has_no_outcome_and_says_who() -> None:
-    table = played(BARGAINING, Deal(), (0, "alice", OFFER), (1, "bob", None))
+    table = played(BARGAINING, Instance(), (0, "alice", OFFER), (1, "bob", None))
     record = record_of(table)
     assert (record.status, record.reason) == (Status.FORFEITED, "forfeited by bob")
     assert (record.outcome, record.payoffs) == (None, None)
@@ -210,7 +210,7 @@ def test_another_version_of_the_rules_does_not_replay() -> None:
         record.replay()
     assert str(caught.value) == (
         "match 0123456789 was played under version 99 of the rules of bargaining; "
-        f"version {Bargaining.version} is installed and does not replay it"
+        f"version {Bargaining.version} is installed and can't replay it"
     )
 
 
@@ -236,11 +236,11 @@ def altered(record: MatchRecord, place: int, **changes: Any) -> MatchRecord:
 @pytest.mark.parametrize(
     ("place", "changes", "reason"),
     [
-        (1, {"action": {"decision": "maybe"}}, 'recorded answer 1 of seat "bob" is refused: '),
+        (1, {"action": {"decision": "maybe"}}, 'recorded answer 1 of "bob" is refused: '),
         (0, {"action": OFFER | {"bob_gain": 50.0}}, "the two parts must add up to 100"),
-        (1, {"seat": "alice"}, 'recorded answer 1 of seat "alice" has no question'),
-        (2, {"request": 5}, 'recorded answer 5 of seat "bob" has no question: at request 2'),
-        (1, {"action": {"decision": "accept"}}, "the rules ask nobody"),
+        (1, {"actor": "alice"}, 'recorded answer 1 of "alice" matches no open request'),
+        (2, {"request": 5}, 'recorded answer 5 of "bob" matches no open request: request 2'),
+        (1, {"action": {"decision": "accept"}}, "request 2 is to nobody"),
     ],
     ids=["value", "objection", "seat", "request", "after-the-end"],
 )
@@ -261,7 +261,7 @@ def test_what_makes_the_rules_fail_does_not_replay() -> None:
         (0, "alice", {"message": "Buy."}), (1, "bob", {"decision": "no"}),
     )  # fmt: skip
     record = record_of(table, configuration=Configuration("persuasion", 1, {}))
-    with pytest.raises(ReplayMismatch, match=r"rules of persuasion fail at it .*number of rounds"):
+    with pytest.raises(ReplayMismatch, match=r"rules of persuasion fail .*numbers of rounds"):
         record.replay()
 
 
@@ -276,12 +276,12 @@ def test_a_match_without_answers_is_no_use_replaying() -> None:
             unplayed.replay()
         assert unplayed.answers == []
         assert unplayed.as_json()["status"] == unplayed.status
-        with pytest.raises(ReplayMismatch, match=f"match 0123456789 has no deal: {why}"):
-            _ = unplayed.deal
+        with pytest.raises(ReplayMismatch, match=f"match 0123456789 has no instance: {why}"):
+            _ = unplayed.instance
 
 
 def test_a_record_that_was_listed_says_how_to_load_what_it_lacks(store: Store) -> None:
-    """Its deal raised KeyError, and it seemed to have no answers."""
+    """Its instance raised KeyError, and it seemed to have no answers."""
     ct.run(study(), store)
     listed = next(iter(store.records("small")))
     attributes = [name for name in dir(MatchRecord) if not name.startswith("_")]
@@ -294,13 +294,13 @@ def test_a_record_that_was_listed_says_how_to_load_what_it_lacks(store: Store) -
         except UnreadBody as error:
             lacking[name] = str(error)
     assert all(f'store.find("{listed.id}")' in sentence for sentence in lacking.values())
-    assert set(lacking) == {"answers", "as_json", "body", "deal", "replay", "table"}
+    assert set(lacking) == {"answers", "as_json", "body", "instance", "replay", "table"}
     assert listed.played is None  # only a match of another system has a date in its body
     assert listed.id in repr(listed)
     assert "bargaining" in listed._repr_html_()
     loaded = store.find(listed.id)
     assert loaded == replace(listed, packed=loaded.packed)
-    assert loaded.deal == loaded.result().deal
+    assert loaded.instance == loaded.result().instance
     assert [record.unread for record in store.records("small", bodies=True)] == [False, False]
 
 
@@ -312,24 +312,24 @@ def test_a_result_is_what_measures_need() -> None:
     result = record_of(table).result()
     assert result.game == BARGAINING
     assert result.outcome == table.outcome
-    assert [(move.request, move.seat) for move in result.given()] == [
+    assert [(move.request, move.actor) for move in result.given()] == [
         (0, "alice"), (1, "bob"), (2, "bob"), (3, "alice"),
     ]  # fmt: skip
     assert result.given() == table.given
 
 
-def test_a_result_holds_the_deal(toys: None) -> None:
+def test_a_result_holds_the_instance(toys: None) -> None:
     game = Guessing.model_validate({"horizon": 1, "talk": False})
     table = played(
         game, Cards(left=1, right=2), (0, "right", {"number": 3}), (0, "left", {"number": 4})
     )
     result = record_of(table).result()
-    assert result.deal == Cards(left=1, right=2)
+    assert result.instance == Cards(left=1, right=2)
     assert (result.outcome.left, result.outcome.right) == (0, 1)
 
 
 def test_only_a_match_that_finished_has_a_result() -> None:
-    forfeited = record_of(played(BARGAINING, Deal(), (0, "alice", None)))
+    forfeited = record_of(played(BARGAINING, Instance(), (0, "alice", None)))
     with pytest.raises(ReplayMismatch, match="match 0123456789 has no result: it is forfeited"):
         forfeited.result()
 
@@ -382,8 +382,8 @@ class Averaging(Guessing):
 
     outcome_type: ClassVar[type[Outcome]] = Mean
 
-    def play(self, deal: Cards, chance: Chance) -> Play[Any]:
-        yield Tell("left", YourCard(deal.left, None))
+    def play(self, instance: Cards, chance: Chance) -> Play[Any]:
+        yield Tell("left", YourCard(instance.left, None))
         return Mean(mean=math.inf)
 
     def payoffs(self, outcome: Any) -> dict[str, float]:
@@ -392,5 +392,7 @@ class Averaging(Guessing):
 
 def test_a_match_whose_outcome_no_json_can_hold_has_not_ended() -> None:
     table = Table(Averaging(), Cards(left=1, right=2), SEED)
-    with pytest.raises(RulesError, match='guessing: the outcome has inf as "mean"; JSON'):
+    with pytest.raises(
+        RulesError, match='guessing: the outcome has inf as "mean"; matches are stored as JSON'
+    ):
         ended(table, SEED, [])

@@ -20,7 +20,7 @@ def test_doctor_reports_a_reply_that_is_recorded_for_two_requests(
         return Reply(text=legal(call), id=f"chatcmpl-{next(ids):030}")
 
     games = [{"game": "bargaining", "fixed": {"horizon": 6}}]
-    made = with_model() | {"deals": 1, "games": games, "pairing": [["tiny", "tiny"]]}
+    made = with_model() | {"instances": 1, "games": games, "pairing": [["tiny", "tiny"]]}
     budget = {"budget": {"calls": 2}} if capped else {}
     ct.run(study(**made, **budget), store, models=Canned(confused), concurrency=1)
     examined = ct.records.examine(store)

@@ -39,7 +39,7 @@ def note(
 ) -> None:
     """Write a call straight into the store."""
     values: dict[str, Any] = {
-        "match_id": match, "request": request, "seat": "alice", "attempt": 0, "try": 1,
+        "match_id": match, "request": request, "actor": "alice", "attempt": 0, "try": 1,
         "state": state, "call": call, "sent": 1.0, "study_id": study,
     }  # fmt: skip
     with store.transaction() as connection:
@@ -94,7 +94,7 @@ def test_what_was_spent_is_that_of_ended_matches_and_of_open_calls(store: Store)
     note(store, "failed", 0, "failed", refusal)
     note(store, "live", 0, "answered", {"text": "Yes.", "dollars": 0.5} | usage)
     note(store, "live", 1, "unresolved")
-    note(store, "live", 2, "answered", {"text": "Yes."}, call={"seat": "alice"})
+    note(store, "live", 2, "answered", {"text": "Yes."}, call={"actor": "alice"})
     note(store, "live", 3, "answered", {"text": "Yes.", "cached": True})
     note(store, "finished", 0, "failed", {"usage": {"output_tokens": 30}})
     note(store, "elsewhere", 0, "answered", usage, study=other.study)
@@ -140,7 +140,7 @@ def test_the_command_and_the_report_name_who_paid(store: Store, cheaptalk: Comma
     assert ct.run(second, store, models=answers).left == 0
     where = ("--store", store.backend.address)
     said = cheaptalk("status", "second", *where).out
-    assert "second: 4 matches shared with first, which has paid for calls in them" in said
+    assert "second: 4 matches shared with first, which paid for their calls" in said
     told = json.loads(cheaptalk("status", "--json", *where).out)["studies"]
     assert [one["cost"]["calls"] for one in told] == [5, len(answers.calls) - 5]
     assert told[1]["paid_by_others"] == {"first": 4}
@@ -184,7 +184,7 @@ def test_what_players_took_is_what_the_study_took_with_matches_that_are_set_asid
 ) -> None:
     models = Canned(lambda call, number: Reply(text=legal(call), usage=Usage(**USED), dollars=0.5))
     ct.run(study(**with_model()), store, models=models)
-    changed = study(**with_model() | {"deals": 1})
+    changed = study(**with_model() | {"instances": 1})
     assert ct.run(changed, store, models=models).set_aside == 4
     assert costs_by_player(store, "small") == {"tiny": study_cost(store, "small")}
 
@@ -195,7 +195,7 @@ def test_costs_are_each_player_s_own(store: Store) -> None:
         return Reply(text=legal(call), usage=Usage(input_tokens=tokens))
 
     players = {"tiny": {"model": "vllm/tiny"}, "other": {"model": "openai/unheard-of"}}
-    made = study(players=players, pairing=[["tiny", "other"]], deals=4, budget={"calls": 5})
+    made = study(players=players, pairing=[["tiny", "other"]], instances=4, budget={"calls": 5})
     models = Canned(counted)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", "key")

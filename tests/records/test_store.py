@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 import cheaptalk as ct
 from cheaptalk import doctor
-from cheaptalk.records import NoStore, Status, Store, StoreError, StoreHeld
+from cheaptalk.records import NoStore, Status, Store, StoreError, StoreLocked
 from cheaptalk.records.store import migration, schema, sqlite
 from cheaptalk.records.store import store as module
 from cheaptalk.studies import lay_out
@@ -72,15 +72,19 @@ def of_version(path: Path, version: object) -> None:
     [
         (lambda path: path.write_text("short"), "file is not a database", "name another file"),
         (lambda path: path.write_text("long " * 999), "file is not a database", "restore a copy"),
-        (another_program, "is a database, but no store", "name another one with --store"),
-        (lambda path: another_program(path, "wal"), "is a database, but no store", "name another"),
+        (another_program, "is a database, but not a store", "name another one with --store"),
+        (
+            lambda path: another_program(path, "wal"),
+            "is a database, but not a store",
+            "name another",
+        ),
         (headless, "database disk image is malformed", "restore a copy"),
         (cut_off, "database disk image is malformed", "restore a copy"),
         (lambda path: of_version(path, ""), "its schema has no version", "restore a copy"),
         (
             lambda path: of_version(path, "9999"),
             "newer cheaptalk (schema 9999",
-            "upgrade cheaptalk to use it",
+            "upgrade cheaptalk",
         ),
     ],
     ids=["words", "text", "foreign", "foreign-wal", "headless", "cut-off", "unmarked", "newer"],
@@ -103,10 +107,14 @@ def test_a_file_that_is_no_store_of_ours_is_refused_and_left_as_it_is(
 
 
 def test_a_place_without_a_store_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"there is no store at .*missing; name one with --store"):
+    with pytest.raises(
+        StoreError, match=r"no store at .*missing; name an existing one with --store"
+    ):
         Store.open(tmp_path / "missing")
     for place in (tmp_path, tmp_path / "no" / "folder"):
-        with pytest.raises(StoreError, match="is no place for a store file; name one with --store"):
+        with pytest.raises(
+            StoreError, match=r"cannot create a store at .*; name a file with --store"
+        ):
             Store.open(place, create=True)
     assert list(tmp_path.iterdir()) == []
 
@@ -114,7 +122,7 @@ def test_a_place_without_a_store_is_refused(tmp_path: Path) -> None:
 def test_an_empty_file_becomes_a_store_only_where_one_is_to_be_made(tmp_path: Path) -> None:
     path = tmp_path / "empty"
     path.touch()
-    with pytest.raises(NoStore, match=r"there is no store at .*empty"):
+    with pytest.raises(NoStore, match=r"no store at .*empty"):
         Store.open(path)
     assert [(one.name, one.stat().st_size) for one in tmp_path.iterdir()] == [("empty", 0)]
     with Store.open(path, create=True) as store:
@@ -244,10 +252,15 @@ def test_a_second_writer_is_refused(
     monkeypatch.setattr(module, "MIGRATION_WAIT", 0.01)
     made = tmp_path / "new.sqlite"
     with held_by(HOLD, store.backend.address):
-        with pytest.raises(StoreError, match=r"another cheaptalk .*is writing to it; wait for it"):
+        with pytest.raises(
+            StoreError, match=r"another cheaptalk process .*is writing to the store; wait until it"
+        ):
             ct.run(study(), store)
         assert store.studies() == []
-    with held_by(HOLD, made), pytest.raises(StoreError, match="another cheaptalk is writing"):
+    with (
+        held_by(HOLD, made),
+        pytest.raises(StoreError, match="another cheaptalk process is writing"),
+    ):
         Store.open(made, create=True)
     assert ct.run(study(), store).left == 0
 
@@ -256,7 +269,10 @@ def test_a_second_writer_is_refused(
 def test_a_second_writer_is_refused_by_whatever_name_it_comes(store: Store) -> None:
     link = store.path.with_name("link.sqlite")
     link.symlink_to(store.path.name)
-    with held_by(HOLD, link), pytest.raises(StoreError, match="another cheaptalk is writing to it"):
+    with (
+        held_by(HOLD, link),
+        pytest.raises(StoreError, match="another cheaptalk process is writing to the store"),
+    ):
         ct.run(study(), store)
     with held_by(HOLD, store.path), pytest.raises(StoreError, match="another cheaptalk"):
         ct.run(study(), link)
@@ -264,7 +280,7 @@ def test_a_second_writer_is_refused_by_whatever_name_it_comes(store: Store) -> N
     hard = store.path.with_name("hard.sqlite")
     hard.hardlink_to(store.path)
     for path in (store.path, hard):
-        with pytest.raises(StoreError, match=f"^{path} has a second name, a hard link"):
+        with pytest.raises(StoreError, match=f"^{path} has a hard link"):
             ct.run(study(), path)
     hard.unlink()
     assert ct.run(study(), link).left == 0
@@ -290,7 +306,7 @@ def test_a_run_stops_when_its_store_is_no_longer_there(
         if done[-1] == 5 and 5 not in done[:-1]:
             lose(store.path, store.path.with_name("other.sqlite"))
 
-    written = study(**with_model() | {"deals": 50})
+    written = study(**with_model() | {"instances": 50})
     with pytest.raises(StoreError, match="was deleted, renamed or replaced while it was written"):
         ct.run(written, store, models=models, concurrency=4, progress=see)
     assert 5 in done
@@ -329,7 +345,7 @@ def test_a_folder_that_cannot_be_written_is_told(store: Store) -> None:
     lock = store.path.with_name(f"{store.path.name}.lock")
     lock.unlink()
     lock.mkdir()
-    with pytest.raises(StoreError, match=r"cannot be written: Is a directory: .*\.lock"):
+    with pytest.raises(StoreError, match=r"is not writable: Is a directory: .*\.lock"):
         ct.run(study(), store)
 
 
@@ -341,7 +357,7 @@ def test_another_program_s_transaction_is_told(store: Store) -> None:
         with pytest.raises(StoreError) as caught:
             ct.run(study(), store)
         assert str(caught.value) == (
-            f"{store.path}: database is locked: another program is writing to it; "
+            f"{store.path}: database is locked: another program is writing to the store; "
             "wait for it to end, or stop it"
         )
         assert [record.id for record in store.records()] == ["before"]
@@ -358,7 +374,7 @@ def test_a_transaction_is_whole_or_not_at_all(store: Store) -> None:
 
 # A full disk
 
-FULL = "database or disk is full: nothing recorded is lost: free some space and resume"
+FULL = "database or disk is full: recorded data is safe: free some disk space and resume"
 
 
 def allow(store: Store, pages: int) -> None:
@@ -379,7 +395,7 @@ def test_a_full_disk_loses_nothing_and_the_study_goes_on(
 ) -> None:
     monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 4)
     path, whole = tmp_path / "a.sqlite", tmp_path / "whole.sqlite"
-    small = study(deals=20)
+    small = study(instances=20)
     with Store.open(path, create=True) as store:
         allow(store, 4)
         with pytest.raises(StoreError) as caught:
@@ -401,7 +417,7 @@ def test_a_full_disk_loses_nothing_and_the_study_goes_on(
 @pytest.mark.file
 def test_a_full_disk_buys_no_recorded_answer_twice(store: Store) -> None:
     models, again = Canned(), Canned()
-    bought = study(**with_model() | {"deals": 20})
+    bought = study(**with_model() | {"instances": 20})
     allow(store, 4)
     with pytest.raises(StoreError, match=FULL):
         ct.run(bought, store, models=models, concurrency=2)
@@ -410,7 +426,7 @@ def test_a_full_disk_buys_no_recorded_answer_twice(store: Store) -> None:
     assert ct.run(bought, store, models=again).done == 40
     sent = Counter(number.rpartition("/")[0] for number in models.numbers + again.numbers)
     lost = {
-        f"{call['match_id']}/{call['request']}/{call['seat']}/{call['attempt']}"
+        f"{call['match_id']}/{call['request']}/{call['actor']}/{call['attempt']}"
         for call in store.unresolved()
     }
     assert {call for call, times in sent.items() if times > 1} <= lost
@@ -425,8 +441,8 @@ def test_registering_twice_changes_nothing(store: Store) -> None:
         second.study, second.configuration, second.seats,
     )  # fmt: skip
     before = store.study("shelf")
-    assert store.register_study("shelf", {"deals": 2}) == first.study
-    assert store.study("shelf") == before._replace(spec={"deals": 2})
+    assert store.register_study("shelf", {"instances": 2}) == first.study
+    assert store.study("shelf") == before._replace(spec={"instances": 2})
     ids = store.register_players({"other": {"strategy": "other"}})
     assert {ids["fair"], ids["firm"]} == set(first.seats.values())
     assert store.register_players({}) == ids
@@ -450,7 +466,7 @@ def test_adding_nothing_is_nothing(store: Store) -> None:
 
 def call_row(match: str, attempt: int, state: str) -> dict[str, Any]:
     return {
-        "match_id": match, "request": 0, "seat": "alice", "attempt": attempt, "try": 1,
+        "match_id": match, "request": 0, "actor": "alice", "attempt": attempt, "try": 1,
         "state": state, "call": {"model": "m"}, "sent": 1.0,
     }  # fmt: skip
 
@@ -528,7 +544,7 @@ def test_a_copy_that_lacks_the_log_of_a_run_is_detected(store: Store, tmp_path: 
     diagnoses = doctor.examine_store(copies[0])
     assert [one.ok for one in diagnoses] == [False, False]
     assert diagnoses[0].what == "study small"
-    assert f"of the {done} matches that its last run was to leave" in diagnoses[0].detail
+    assert f"of the {done} matches that its last run was to add" in diagnoses[0].detail
     assert not doctor.examine_store(copies[0], deep=True)[-1].ok
     assert ct.run(study(), copies[0]).left == 0
     assert doctor.examine_store(copies[0])[-1].ok
@@ -558,7 +574,7 @@ def test_a_run_stops_when_a_file_beside_its_store_is_removed(store: Store, endin
         if progress.done >= 5:
             file.unlink(missing_ok=True)
 
-    written, models = study(**with_model() | {"deals": 50}), Canned()
+    written, models = study(**with_model() | {"instances": 50}), Canned()
     with pytest.raises(StoreError, match=rf"{re.escape(str(file))} was removed or replaced"):
         ct.run(written, store, models=models, concurrency=4, progress=lose)
     assert len(models.calls) < 40
@@ -568,5 +584,5 @@ def test_a_run_stops_when_a_file_beside_its_store_is_removed(store: Store, endin
 def test_a_second_writer_is_refused_though_the_lock_file_was_removed(store: Store) -> None:
     with held_by(HOLD, store.path):
         Path(f"{store.path}.lock").unlink()
-        with pytest.raises(StoreHeld, match="another cheaptalk"), store.writing():
+        with pytest.raises(StoreLocked, match="another cheaptalk"), store.writing():
             pass

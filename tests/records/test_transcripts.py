@@ -20,7 +20,7 @@ from cheaptalk.records import (
     transcript,
 )
 from cheaptalk.records.identity import Configuration
-from cheaptalk.rules import Deal, ReplayMismatch, Table
+from cheaptalk.rules import Instance, ReplayMismatch, Table
 from cheaptalk.styles import style
 from tests.records.stored import played, record_of
 from tests.toys import Cards, Guessing
@@ -33,7 +33,7 @@ CARDS = Cards(left=1, right=2)
 def bargained() -> Table:
     game = Bargaining.model_validate({"money": 100, "horizon": 2})
     return played(
-        game, Deal(),
+        game, Instance(),
         (0, "alice", OFFER), (1, "bob", REJECT), (2, "bob", OFFER), (3, "alice", ACCEPT),
     )  # fmt: skip
 
@@ -41,12 +41,12 @@ def bargained() -> Table:
 def guessing(*answers: AnswerRecord, **parameters: Any) -> MatchRecord:
     """A guessing game of one round, in which both seats answer at once."""
     game = Guessing.model_validate({"horizon": 1, "talk": False} | parameters)
-    given = [(answer.request, answer.seat, answer.action) for answer in answers]
+    given = [(answer.request, answer.actor, answer.action) for answer in answers]
     return record_of(played(game, CARDS, *given), answers, {"right": {"style": "curt"}})
 
 
 def shape(lines: list[Line]) -> list[tuple[str, int | None, Any]]:
-    return [(line.seat, line.request, line.answer) for line in lines]
+    return [(line.actor, line.request, line.answer) for line in lines]
 
 
 def test_a_match_is_told_as_it_happened() -> None:
@@ -67,7 +67,7 @@ def test_every_seat_reads_all_it_heard_in_order_and_in_the_words_of_its_style() 
     lines = transcript(record_of(table))
     words = style("bargaining")
     for seat, heard in table.heard.items():
-        mine = [line for line in lines if line.seat == seat]
+        mine = [line for line in lines if line.actor == seat]
         assert [line.text for line in mine] == [
             words.tell(moment.event, table.game, seat) for moment in heard
         ]
@@ -79,8 +79,8 @@ def test_every_seat_reads_all_it_heard_in_order_and_in_the_words_of_its_style() 
 
 def test_seats_are_called_by_the_names_of_the_game() -> None:
     game = Bargaining.model_validate({"money": 100, "horizon": 1, "names": {"bob": "Zelda"}})
-    table = played(game, Deal(), (0, "alice", OFFER), (1, "bob", ACCEPT))
-    assert {line.seat: line.name for line in transcript(record_of(table))} == {
+    table = played(game, Instance(), (0, "alice", OFFER), (1, "bob", ACCEPT))
+    assert {line.actor: line.name for line in transcript(record_of(table))} == {
         "alice": "Alice", "bob": "Zelda",
     }  # fmt: skip
 
@@ -89,7 +89,7 @@ def test_questions_asked_at_once_come_before_the_news_that_follows(toys: None) -
     for order in (("left", "right"), ("right", "left")):
         answers = [AnswerRecord(0, seat, Kind.OK, {"number": 3}) for seat in order]
         lines = transcript(guessing(*answers))
-        assert [(line.seat, line.request, line.text) for line in lines] == [
+        assert [(line.actor, line.request, line.text) for line in lines] == [
             ("left", None, "You are Left. Your card is 1."),
             ("right", None, "You are Right. Your card is 2.\n\nBe brief."),
             ("left", 0, "Round 1. What is your guess?"),
@@ -167,11 +167,11 @@ def test_a_forfeited_question_is_told_as_one(toys: None) -> None:
     assert record.status is Status.FINISHED
     lines = transcript(record)
     asked = [line for line in lines if line.request is not None]
-    assert [(line.seat, line.kind, line.answer, line.calls) for line in asked] == [
+    assert [(line.actor, line.kind, line.answer, line.calls) for line in asked] == [
         ("left", Kind.UNPARSABLE, None, calls), ("right", Kind.REPAIRED, {"number": 3}, ()),
     ]  # fmt: skip
     assert {line.text for line in asked} == {"Round 1. What is your guess?"}
-    assert [line.text for line in lines if line.seat == "left"][2:] == [
+    assert [line.text for line in lines if line.actor == "left"][2:] == [
         "Right guessed 3.", "It was 3.",
     ]  # fmt: skip
 
@@ -182,7 +182,7 @@ def test_a_forfeited_match_ends_with_the_question_that_nobody_answered(toys: Non
     ]  # fmt: skip
     record = guessing(*answers)
     assert record.status is Status.FORFEITED
-    assert [(line.seat, line.request, line.kind, line.answer) for line in transcript(record)] == [
+    assert [(line.actor, line.request, line.kind, line.answer) for line in transcript(record)] == [
         ("left", None, None, None), ("right", None, None, None),
         ("left", 0, Kind.REFUSED, None), ("right", 0, Kind.TIMED_OUT, None),
     ]  # fmt: skip
@@ -192,7 +192,7 @@ def test_every_answer_comes_with_the_calls_it_took() -> None:
     table = bargained()
     answers = [
         AnswerRecord(
-            move.request, move.seat, Kind.REPAIRED,
+            move.request, move.actor, Kind.REPAIRED,
             move.action.model_dump() if move.action else None,
             tuple(
                 {"call": {"model": "m", "number": move.request}, "reply": None, "sending": sending}
@@ -228,11 +228,11 @@ def negotiated(factors: tuple[float, float], *, known: bool = False) -> list[Lin
         (0, "alice", price), (1, "bob", REJECT), (2, "bob", price), (3, "alice", REJECT),
         (4, "alice", price), (5, "bob", ACCEPT),
     )  # fmt: skip
-    return transcript(record_of(played(game, Deal(), *given)))
+    return transcript(record_of(played(game, Instance(), *given)))
 
 
 def read_by(seat: str, lines: list[Line]) -> list[Line]:
-    return [line for line in lines if line.seat == seat]
+    return [line for line in lines if line.actor == seat]
 
 
 FACTOR = st.integers(1_000, 99_999).map(lambda cents: cents / 10_000)

@@ -21,41 +21,50 @@ from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.statistics.planning import growth_for_power
 from tests.fakes import install_game
 from tests.statistics.hall import wider_interval
-from tests.toys import BOX
+from tests.toys import SPEC
 
 PLACES = {"left": "left", "right": "right"}
 
 
 @pytest.fixture(autouse=True)
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a game of two payoffs without measures of gains be known."""
-    install_game(monkeypatch, BOX)
+    """Let a game of two payoffs without metrics of gains be known."""
+    install_game(monkeypatch, SPEC)
 
 
 def scores(rows: list[tuple[str, int, float]]) -> GameScores:
-    """A game in which players of the left place got so much on deals; the right is all the same."""
+    """A game in which players of the left place got so much on instances; the right is all the
+    same."""
     frame = pl.DataFrame(
         [
             {
-                "match": f"{at}", "status": "finished", "dropped": False, "rules": 1,
-                "configuration": "c", "deal": f"{deal}", "pairing": f"{who} / rival",
-                "player.left": who, "player.right": "rival",
-                "payoff.left": got, "payoff.right": 0.0, "hits": 0.0,
-                **{f"kind.{place}.{kind.value}": int(kind == "ok")
+                "match_id": f"{at}", "status": "finished", "dropped": False, "rules_version": 1,
+                "configuration": "c", "instance": f"{instance}", "pairing": f"{who} / rival",
+                "player_left": who, "player_right": "rival",
+                "payoff_left": got, "payoff_right": 0.0, "hits": 0.0,
+                **{f"answers_{place}_{kind.value}": int(kind == "ok")
                    for place in PLACES for kind in ct.players.Kind},
             }
-            for at, (who, deal, got) in enumerate(rows)
+            for at, (who, instance, got) in enumerate(rows)
         ]
     )  # fmt: skip
     return GameScores("guessing", frame, PLACES)
 
 
-def played(deals: int, **gains: Callable[[int], float]) -> GameScores:
-    return scores([(who, deal, gain(deal)) for deal in range(deals) for who, gain in gains.items()])
+def played(instances: int, **gains: Callable[[int], float]) -> GameScores:
+    return scores(
+        [
+            (who, instance, gain(instance))
+            for instance in range(instances)
+            for who, gain in gains.items()
+        ]
+    )
 
 
 def test_who_is_ahead_beyond_doubt_did_best() -> None:
-    game = played(20, ann=lambda deal: 3 + deal % 2, bob=lambda deal: 1.0 + deal % 3 / 10)
+    game = played(
+        20, ann=lambda instance: 3 + instance % 2, bob=lambda instance: 1.0 + instance % 3 / 10
+    )
     (margin,) = margins(game, "left")
     assert margin.behind == "bob"
     assert margin.size == pytest.approx(3.5 - 1.095)
@@ -67,20 +76,20 @@ def test_who_is_ahead_beyond_doubt_did_best() -> None:
 
 def test_only_the_second_player_is_called_the_next() -> None:
     """The least certain lead can be that over the third player."""
-    game = played(20, ann=lambda _: 3.0, bob=lambda deal: 1.0 + deal % 2 / 100,
-                  cat=lambda deal: deal % 2 * 1.9)  # fmt: skip
+    game = played(20, ann=lambda _: 3.0, bob=lambda instance: 1.0 + instance % 2 / 100,
+                  cat=lambda instance: instance % 2 * 1.9)  # fmt: skip
     assert "2.050 more than cat (simultaneous" in answer(game).text
-    game = played(20, ann=lambda _: 3.0, bob=lambda deal: 1.0 + deal % 2,
-                  cat=lambda deal: 0.5 + deal % 2 / 100)  # fmt: skip
+    game = played(20, ann=lambda _: 3.0, bob=lambda instance: 1.0 + instance % 2,
+                  cat=lambda instance: 0.5 + instance % 2 / 100)  # fmt: skip
     assert "1.500 more than the next, bob (simultaneous" in answer(game).text
 
 
-def test_deals_that_move_both_alike_leave_the_difference_sure() -> None:
-    """Paired by deal: what a deal adds to both is no doubt about who is ahead."""
+def test_instances_that_move_both_alike_leave_the_difference_sure() -> None:
+    """Paired by instance: what an instance adds to both is no doubt about who is ahead."""
     luck = np.random.default_rng(1).normal(0, 5, 30)
     noise = np.random.default_rng(2).normal(0, 0.1, (2, 30))
     ours, theirs = luck + noise[0] + 1, luck + noise[1]
-    game = played(30, ann=lambda deal: ours[deal], bob=lambda deal: theirs[deal])
+    game = played(30, ann=lambda instance: ours[instance], bob=lambda instance: theirs[instance])
     (margin,) = margins(game, "left")
     difference = ours - theirs
     assert margin.size == pytest.approx(difference.mean())
@@ -89,48 +98,55 @@ def test_deals_that_move_both_alike_leave_the_difference_sure() -> None:
 
 
 def test_what_cannot_be_told_yet_says_how_many_matches_would_tell() -> None:
-    game = played(10, ann=lambda deal: deal % 5 + 0.5, bob=lambda deal: (deal + 2) % 5)
+    game = played(
+        10, ann=lambda instance: instance % 5 + 0.5, bob=lambda instance: (instance + 2) % 5
+    )
     (margin,) = margins(game, "left")
-    assert not margin.told
+    assert not margin.significant
     assert margin.more is not None
     said = answer(game)
-    assert said.text.startswith("Who does best as Left cannot be told yet: ann")
+    assert said.text.startswith("No player is clearly best as Left yet: ann")
     needed = float(f"{20 * margin.more:.2g}")
-    assert f"about {needed:,.0f} matches like these 20 would tell" in said.text
-    tell = f"(20 matches were played, about {needed:,.0f} would tell)"
-    assert said.short == f"ann leads as Left, not yet beyond doubt {tell}; rival alone as Right"
-    many = played(round(10 * margin.more * 1.3), ann=lambda deal: deal % 5 + 0.5,
-                  bob=lambda deal: (deal + 2) % 5)  # fmt: skip
-    assert next(margins(many, "left")).told
+    assert f"about {needed:,.0f} matches instead of 20 would show it" in said.text
+    tell = f"(20 matches played, about {needed:,.0f} needed)"
+    assert said.short == f"ann leads as Left, not yet significantly {tell}; only rival as Right"
+    many = played(round(10 * margin.more * 1.3), ann=lambda instance: instance % 5 + 0.5,
+                  bob=lambda instance: (instance + 2) % 5)  # fmt: skip
+    assert next(margins(many, "left")).significant
 
 
-def test_what_never_varied_is_said_of_these_deals_and_one_deal_tells_nothing() -> None:
+def test_what_never_varied_is_said_of_these_instances_and_one_instance_tells_nothing() -> None:
     always = played(12, ann=lambda _: 2.0, bob=lambda _: 1.9)
     assert answer(always).text.startswith(
-        "On these 12 deals ann got most as Left: Payoff Left 2.000, 0.100 more than bob (the same "
-        "on every deal, 95 % interval -0.364 to 0.520). That does not show that it does best on "
-        "other deals. "
+        "On these 12 instances, ann was best as Left: Payoff Left 2.000, 0.100 more than bob (the "
+        "same "
+        "on every instance, 95 % interval -0.364 to 0.520). This does not show that it is best "
+        "on "
+        "other instances. "
     )
     once = played(1, ann=lambda _: 2.0, bob=lambda _: 1.0)
-    assert "cannot be told yet: ann (Payoff Left 2.000) is 1.000 ahead of bob (one deal); more" in (
+    assert "yet: ann (Payoff Left 2.000) is 1.000 ahead of bob (one instance); more" in (
         answer(once).text
     )
 
 
 def test_equal_means_are_a_tie_of_the_sample() -> None:
     """They were reported as players who "did equally well", without an interval."""
-    game = played(10, ann=lambda deal: deal % 2 + 0.5, bob=lambda deal: (deal + 1) % 2 + 0.5)
+    game = played(
+        10, ann=lambda instance: instance % 2 + 0.5, bob=lambda instance: (instance + 1) % 2 + 0.5
+    )
     (margin,) = margins(game, "left")
     assert (margin.size, margin.low) == (0, -(margin.high or 0.0))
     text = answer(game).text
     assert text.startswith(
-        "ann and bob have the same mean as Left, Payoff Left 1.000, on these 10 deals; that does "
-        "not show that they are equal: the difference between ann and bob is 0.000 (95 % interval "
+        "ann and bob have the same mean as Left, Payoff Left 1.000, on these 10 instances; this "
+        "does not show that they are equal: the difference between ann and bob is 0.000 (95 % "
+        "interval "
         f"-{margin.high:.3f} to {margin.high:.3f}). "
     )
     even = played(12, ann=lambda _: 1.0, bob=lambda _: 1.0)
-    assert "on these 12 deals; that does not show that they are equal" in answer(even).text
-    assert "0.000 (the same on every deal, 95 % interval -0.442 to 0.442)" in answer(even).text
+    assert "on these 12 instances; this does not show that they are equal" in answer(even).text
+    assert "0.000 (the same on every instance, 95 % interval -0.442 to 0.442)" in answer(even).text
     alike = played(12, ann=lambda _: 1.0, bob=lambda _: 1.0, cat=lambda _: 1.0)
     assert answer(alike).text.startswith("All 3 players have the same mean as Left")
     both = dict.fromkeys(("ann", "bob"), lambda _: 1.0) | {"cat": lambda _: 0.5}
@@ -139,25 +155,26 @@ def test_equal_means_are_a_tie_of_the_sample() -> None:
 
 def test_a_lead_that_rounding_leaves_is_a_tie() -> None:
     rows = pl.DataFrame({
-        "configuration": "c", "deal": [0, 1] * 2, "who": ["a", "a", "b", "b"], "x": 0.3,
+        "configuration": "c", "instance": [0, 1] * 2, "who": ["a", "a", "b", "b"], "x": 0.3,
     })  # fmt: skip
     (margin,) = margins_over(rows, "who", "x", [("a", 0.1 + 0.2), ("b", 0.3)])
     assert margin.size == 0
 
 
 def test_no_number_of_matches_is_advised_from_few_degrees_of_freedom() -> None:
-    def advised(deals: int, gap: float) -> float | str:
-        gains = np.random.default_rng(5).normal(size=(2, deals))
+    def advised(instances: int, gap: float) -> float | str:
+        gains = np.random.default_rng(5).normal(size=(2, instances))
         rows = pl.DataFrame({
-            "configuration": [*(np.arange(deals) // 2)] * 2, "deal": [*range(deals)] * 2,
-            "who": ["a"] * deals + ["b"] * deals, "x": gains.ravel(),
+            "configuration": [*(np.arange(instances) // 2)] * 2,
+            "instance": [*range(instances)] * 2,
+            "who": ["a"] * instances + ["b"] * instances, "x": gains.ravel(),
         })  # fmt: skip
         (margin,) = margins_over(rows, "who", "x", [("a", gap), ("b", 0.0)])
         return planned_growth(margin)
 
-    few = "how many deals would tell cannot be said of so few"
+    few = "these are too few instances to estimate how many are needed"
     assert advised(12, 0.2) == few  # 12 instances, but about 6 degrees of freedom
-    assert advised(60, 1e-4) == "to tell would take more than 100 times as many deals"
+    assert advised(60, 1e-4) == "a clear result would need more than 100 times as many instances"
     assert isinstance(advised(60, 0.2), float)
 
 
@@ -168,39 +185,45 @@ def test_the_best_of_equals_is_named_in_few_studies() -> None:
     for _ in range(studies):
         gains: Any = chance.normal(size=(12, 5))
         game = scores(
-            [(f"p{who}", deal, gains[deal, who]) for deal in range(12) for who in range(5)]
+            [
+                (f"p{who}", instance, gains[instance, who])
+                for instance in range(12)
+                for who in range(5)
+            ]
         )
-        named += all(one.told for one in margins(game, "left"))
+        named += all(one.significant for one in margins(game, "left"))
     assert named / studies <= ALPHA
 
 
 def test_a_constant_lead_is_certain_if_no_unseen_outcome_could_reverse_it() -> None:
-    """Leads of both signs that are the same on each deal of a configuration."""
+    """Leads of both signs that are the same on each instance of a configuration."""
     leads = {"c1": 0.4, "c2": 0.1, "c3": -0.2}
 
     def told(instances: int) -> tuple[bool, str]:
         rows = pl.DataFrame(
-            [{"configuration": name, "deal": deal, "who": who, "x": lead * (who == "a")}
-             for name, lead in leads.items() for deal in range(instances) for who in "ab"]
+            [{"configuration": name, "instance": instance, "who": who, "x": lead * (who == "a")}
+             for name, lead in leads.items() for instance in range(instances) for who in "ab"]
         )  # fmt: skip
         (margin,) = margins_over(rows, "who", "x", [("a", 0.1), ("b", 0.0)], (-0.2, 1.0))
-        return margin.told, margin.within(2)
+        return margin.significant, margin.within(2)
 
-    same = " (the same on every deal of each configuration, 95 % interval"
+    same = " (the same on every instance of each configuration, 95 % interval"
     assert told(20) == (True, f"{same} 0.03 to 0.16)")  # (1.2 / 1.3) ** 58 < 0.05
-    assert told(2) == (False, f"{same} -0.59 to 0.68, on only 6 deals)")
+    assert told(2) == (False, f"{same} -0.59 to 0.68, on only 6 instances)")
 
 
 def test_a_lead_with_one_degree_of_freedom_is_inconclusive() -> None:
-    game = played(2, ann=lambda deal: 0.9 + deal / 10, bob=lambda deal: deal / 10 * 1.5)
+    game = played(
+        2, ann=lambda instance: 0.9 + instance / 10, bob=lambda instance: instance / 10 * 1.5
+    )
     (margin,) = margins(game, "left")
-    assert (margin.low, margin.told) == (None, False)
-    assert "(inconclusive: about one degree of freedom, on only 2 deals)" in answer(game).text
+    assert (margin.low, margin.significant) == (None, False)
+    assert "(inconclusive: about one degree of freedom, on only 2 instances)" in answer(game).text
 
 
 def test_margins_keep_to_what_a_difference_can_be() -> None:
     rows = pl.DataFrame({
-        "configuration": "c", "deal": [0, 1, 2] * 2, "who": ["a"] * 3 + ["b"] * 3,
+        "configuration": "c", "instance": [0, 1, 2] * 2, "who": ["a"] * 3 + ["b"] * 3,
         "share": [1.0, 0.2, 0.9, 0.1, 0.4, 0.3],
     })  # fmt: skip
     ranked = [("a", 0.7), ("b", 0.8 / 3)]
@@ -216,7 +239,7 @@ def test_roles_of_a_game_share_one_rate_of_false_winners() -> None:
     noise = np.random.default_rng(1).normal(size=9)
     symmetric = np.array([1, -1, 1, -1, 1, -1, 1, -1, 0])
     rows = pl.DataFrame({
-        "configuration": "c", "deal": [*range(9)] * 2, "who": ["a"] * 9 + ["b"] * 9,
+        "configuration": "c", "instance": [*range(9)] * 2, "who": ["a"] * 9 + ["b"] * 9,
         "x": [*(noise + symmetric), *noise],
     })  # fmt: skip
     ranked = [(name, rows.filter(who=name)["x"].to_numpy().mean()) for name in "ab"]
@@ -239,11 +262,11 @@ def test_the_matches_that_would_tell_do_so_in_four_of_five_studies(rivals: int) 
         [lead] * rivals, [(2 / start) ** 0.5] * rivals, start - 1, correlation, tail=tail
     )
     assert growth is not None
-    deals = round(start * growth)
-    gains = np.random.default_rng(5).normal(size=(1_500, deals, rivals + 1))
+    instances = round(start * growth)
+    gains = np.random.default_rng(5).normal(size=(1_500, instances, rivals + 1))
     ahead = gains[:, :, :1] + lead - gains[:, :, 1:]
-    t = ahead.mean(axis=1) / ahead.std(axis=1, ddof=1) * deals**0.5
-    power = (t > stats.t.ppf(1 - tail, deals - 1)).all(axis=1).mean()
+    t = ahead.mean(axis=1) / ahead.std(axis=1, ddof=1) * instances**0.5
+    power = (t > stats.t.ppf(1 - tail, instances - 1)).all(axis=1).mean()
     assert power == pytest.approx(0.8, abs=0.04)
 
 
@@ -252,30 +275,38 @@ def test_no_number_of_matches_shows_a_lead_that_is_none() -> None:
 
 
 def test_players_who_met_different_opponents_are_not_ranked() -> None:
-    game = played(20, ann=lambda deal: 3 + deal % 2, bob=lambda deal: 1.0, cid=lambda deal: 2.0)
-    met = pl.when(pl.col("player.left") == "cid").then(pl.lit("weak")).otherwise(pl.lit("rival"))
-    apart = GameScores("guessing", game.frame.with_columns(met.alias("player.right")), PLACES)
+    game = played(
+        20,
+        ann=lambda instance: 3 + instance % 2,
+        bob=lambda instance: 1.0,
+        cid=lambda instance: 2.0,
+    )
+    met = pl.when(pl.col("player_left") == "cid").then(pl.lit("weak")).otherwise(pl.lit("rival"))
+    apart = GameScores("guessing", game.frame.with_columns(met.alias("player_right")), PLACES)
     text = answer(apart).text
     assert text.startswith(
         "The players as Left are not ranked: they met different opponents or configurations. "
-        "Only players of one set are comparable: {ann, bob}."
+        "Players are comparable only within a set: {ann, bob}."
     )
     assert "did best as Left" not in text
 
 
 def test_a_constant_player_is_not_named_ahead_of_a_lottery_with_the_same_mean() -> None:
     """A sign test named the constant player in most studies in which the lottery paid nothing."""
-    got = {("a", deal): 0.1 for deal in range(10)} | {("b", deal): 0.0 for deal in range(10)}
+    got = {("a", instance): 0.1 for instance in range(10)} | {
+        ("b", instance): 0.0 for instance in range(10)
+    }
     rows = pl.DataFrame([
-        {"configuration": "c", "deal": deal, "who": who, "x": x} for (who, deal), x in got.items()
+        {"configuration": "c", "instance": instance, "who": who, "x": x} for (who, instance),
+        x in got.items()
     ])  # fmt: skip
     ranked = [("a", 0.1), ("b", 0.0)]
     (margin,) = margins_over(rows, "who", "x", ranked, (0.0, 1.0))
-    assert not margin.told
+    assert not margin.significant
     unseen = 1 - 0.05 ** (1 / 10)
     assert margin.low == pytest.approx(0.1 - unseen * 1.1)
     (unbounded,) = margins_over(rows, "who", "x", ranked)
-    assert (unbounded.told, unbounded.low) == (False, None)
+    assert (unbounded.significant, unbounded.low) == (False, None)
     always = played(10, ann=lambda _: 2.0, bob=lambda _: 1.9)
     assert "did best" not in answer(always).text
 
@@ -284,23 +315,23 @@ def test_a_player_whose_matches_fail_on_poor_instances_is_not_better() -> None:
     """Payoffs that the instance alone decides were reported as a lead of the one who failed."""
     luck = np.random.default_rng(5).normal(size=30)
     game = scores(
-        [("ann", deal, x) for deal, x in enumerate(luck)]
-        + [("bob", deal, x) for deal, x in enumerate(luck) if x > 0]
+        [("ann", instance, x) for instance, x in enumerate(luck)]
+        + [("bob", instance, x) for instance, x in enumerate(luck) if x > 0]
     )
     (margin,) = margins(game, "left")
-    assert (margin.size, margin.told, margin.matched) == (0, False, True)
-    assert margin.deals == (luck > 0).sum()
-    assert answer(game).text.startswith("Who does best as Left cannot be told: bob")
-    assert "but is level with ann on what both played, " in answer(game).text
+    assert (margin.size, margin.significant, margin.matched) == (0, False, True)
+    assert margin.instances == (luck > 0).sum()
+    assert answer(game).text.startswith("No player is clearly best as Left: bob")
+    assert "but is level with ann on the instances that both played, " in answer(game).text
 
 
 def test_a_player_who_played_a_rich_configuration_more_often_is_not_better() -> None:
     noise = np.random.default_rng(6)
     counts = {("a", "rich"): 4, ("a", "poor"): 16, ("b", "rich"): 16, ("b", "poor"): 4}
     rows = pl.DataFrame([
-        {"configuration": name, "deal": f"{who}{deal}", "who": who,
+        {"configuration": name, "instance": f"{who}{instance}", "who": who,
          "x": noise.normal() + 9 * (name == "rich")}
-        for (who, name), count in counts.items() for deal in range(count)
+        for (who, name), count in counts.items() for instance in range(count)
     ])  # fmt: skip
     means = dict(rows.group_by("who").agg(pl.col("x").mean()).iter_rows())
     assert means["b"] > means["a"] + 4
@@ -309,42 +340,42 @@ def test_a_player_who_played_a_rich_configuration_more_often_is_not_better() -> 
         pl.col("x").filter(who="b").mean() - pl.col("x").filter(who="a").mean()
     )["x"].mean()  # fmt: skip
     assert margin.size == pytest.approx(within)
-    assert not margin.told
+    assert not margin.significant
 
 
 def test_a_sure_lead_has_the_decimals_to_be_seen() -> None:
     """It was "0 more than b (95 % interval 0 to 0)"."""
-    lead = Margin("b", 0.03, 0.004, 0.056, 30, 1, None, told=True)
-    assert lead.within(lead.places(0)) == " (95 % interval 0.004 to 0.056)"
-    assert lead._replace(told=False).places(0) == 0
+    lead = Margin("b", 0.03, 0.004, 0.056, 30, 1, None, significant=True)
+    assert lead.within(lead.decimals(0)) == " (95 % interval 0.004 to 0.056)"
+    assert lead._replace(significant=False).decimals(0) == 0
 
 
 def test_players_who_share_few_instances_are_compared_on_all_of_them() -> None:
     """Where opponents are drawn, two players have few instances in common."""
     noise = np.random.default_rng(9)
-    deals = {"a": range(30), "b": range(25, 55)}
+    instances = {"a": range(30), "b": range(25, 55)}
     rows = pl.DataFrame([
-        {"configuration": "c", "deal": deal, "who": who, "x": noise.normal()}
-        for who, own in deals.items() for deal in own
+        {"configuration": "c", "instance": instance, "who": who, "x": noise.normal()}
+        for who, own in instances.items() for instance in own
     ])  # fmt: skip
     means = dict(rows.group_by("who").agg(pl.col("x").mean()).iter_rows())
     ranked = sorted(means.items(), key=lambda pair: -pair[1])
     (margin,) = margins_over(rows, "who", "x", ranked)
-    assert (margin.deals, margin.matched) == (30, False)
+    assert (margin.instances, margin.matched) == (30, False)
 
 
 def test_a_sure_lead_that_never_varied_in_a_configuration_says_what_that_may_lack() -> None:
     """The lottery paid nothing in one configuration, which counted as exact."""
     noise = np.random.default_rng(0)
     rows = pl.DataFrame([
-        {"configuration": name, "deal": deal, "who": who,
+        {"configuration": name, "instance": instance, "who": who,
          "x": 0.1 if who == "a" else 0.02 * noise.normal() * (name != "still")}
-        for name in ("still", "moved", "other") for deal in range(10) for who in "ab"
+        for name in ("still", "moved", "other") for instance in range(10) for who in "ab"
     ])  # fmt: skip
     means = dict(rows.group_by("who").agg(pl.col("x").mean()).iter_rows())
     (margin,) = margins_over(rows, "who", "x", [("a", means["a"]), ("b", means["b"])])
-    assert (margin.told, margin.quiet, margin.deals) == (True, 10, 30)
+    assert (margin.significant, margin.quiet, margin.instances) == (True, 10, 30)
     assert caution(margin) == (
         " The lead never varied in one of the configurations. Outcomes rarer than 1 in 4 may be "
-        "missing in 10 deals."
+        "missing in 10 instances."
     )

@@ -14,7 +14,7 @@ def test_says_where_the_report_lies(cheaptalk: Command, well: Path, tmp_path: Pa
     done = cheaptalk("report", "well", "--store", str(well))
     assert (done.status, done.err) == (0, "")
     *answers, last = done.out.splitlines()
-    assert last == f"The report is at {tmp_path / 'well-report.html'}"
+    assert last == f"Report written to {tmp_path / 'well-report.html'}"
     assert [line.partition(":")[0] for line in answers] == [
         "Bargaining", "Negotiation", "Persuasion",
     ]  # fmt: skip
@@ -29,7 +29,7 @@ def test_tells_scripts_in_json(cheaptalk: Command, badly: Path, tmp_path: Path) 
         "--out",
         str(out),
         "--json",
-        "--sample",
+        "--transcripts",
         "0",
         "--as-published",
     ]
@@ -37,11 +37,11 @@ def test_tells_scripts_in_json(cheaptalk: Command, badly: Path, tmp_path: Path) 
     told = json.loads(done.out)
     assert (told["study"], told["report"]) == ("badly", str(out))
     failed = told["matches"]["failed"]
-    assert done.err.startswith(f"badly is not complete: {failed} matches failed")
+    assert done.err.startswith(f"warning: badly is incomplete: {failed} matches failed")
     assert sum(told["matches"].values()) == 54
     assert list(told["answers"]) == ["Bargaining", "Persuasion"]
     assert {"games", "persuasion-players"} <= told["tables"].keys()
-    assert "computes what the code does" in out.read_text()
+    assert "follows the code" in out.read_text()
 
 
 def test_the_published_variants_have_a_page_of_their_own_that_says_so(
@@ -50,7 +50,7 @@ def test_the_published_variants_have_a_page_of_their_own_that_says_so(
     for options in ([], ["--as-published"]):
         cheaptalk("report", "well", "--store", str(well), *options)
     paper, published = (tmp_path / f"well-report{name}.html" for name in ("", "-as-published"))
-    said = "measured as the published systems&#39; code does"
+    said = "with the metrics of the published systems&#39; code"
     assert [said in page.read_text() for page in (paper, published)] == [False, True]
 
 
@@ -73,7 +73,7 @@ def test_a_missing_extra_is_named(well: Path, tmp_path: Path, command: str, pack
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     assert done.returncode == 2
-    assert f'{package} is not installed; get it with: pip install "cheaptalk[analysis]"' in (
+    assert f'{package} is not installed; install it with: pip install "cheaptalk[analysis]"' in (
         " ".join(done.stderr.split())
     )
 

@@ -46,26 +46,26 @@ def test_a_newcomer_that_met_few_is_left_out_with_its_matches() -> None:
 def test_opponents_are_the_seats_of_other_roles_and_empty_seats_count() -> None:
     frame = pl.DataFrame(
         {
-            "player.seller": ["s", "t"], "player.bidder_1": ["x", "x"],
-            "player.bidder_2": ["y", None], "gain": [1.0, 0.0],
+            "player_seller": ["s", "t"], "player_bidder_1": ["x", "x"],
+            "player_bidder_2": ["y", None], "gain": [1.0, 0.0],
         }
     )  # fmt: skip
     roles = {"seller": ["seller"], "bidder": ["bidder_1", "bidder_2"]}
     rows = with_opponents(frame, "seller", roles)
-    assert encounters(rows, "player.seller", [], "gain") == {
+    assert encounters(rows, "player_seller", [], "gain") == {
         "s": {Encounter((), ("x", "y"))}, "t": {Encounter((), ("x", ""))},
     }  # fmt: skip
     alone = with_opponents(frame, "bidder", {"bidder": ["bidder_1", "bidder_2"]})
-    assert encounters(alone, "player.bidder_1", [], "gain") == {"x": {Encounter((), ())}}
+    assert encounters(alone, "player_bidder_1", [], "gain") == {"x": {Encounter((), ())}}
 
 
 def test_an_opponent_whose_matches_all_failed_separates_no_players() -> None:
     frame = pl.DataFrame(
         {
-            "player.alice": ["a", "b", "a", "a", "b"], "player.bob": ["x", "x", "down", "y", "y"],
+            "player_alice": ["a", "b", "a", "a", "b"], "player_bob": ["x", "x", "down", "y", "y"],
             "gain": [1.0, 0.0, None, None, 0.5],
         }
     )  # fmt: skip
     rows = with_opponents(frame, "alice", {"alice": ["alice"], "bob": ["bob"]})
     both = {Encounter((), ("x",)), Encounter((), ("y",))}
-    assert encounters(rows, "player.alice", [], "gain") == {"a": both, "b": both}
+    assert encounters(rows, "player_alice", [], "gain") == {"a": both, "b": both}

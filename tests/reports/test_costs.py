@@ -37,10 +37,10 @@ def test_tokens_that_nobody_counted_are_said_to_be_unknown(store: Store, tmp_pat
     (line,) = Page(text).rows("costs")
     count = f"{len(models.calls)}"
     assert [cell.text for cell in line.values()] == ["tiny", count, "$0.00", *["none"] * 4, count]
-    assert f"in and out; unknown for {count} calls" in text
+    assert f"input and output; unknown for {count} calls" in text
 
 
 def test_dollars_that_nobody_knows_are_said_to_be_unknown() -> None:
-    assert dollars_text(Cost(calls=3, unpriced=3)) == "not known"
+    assert dollars_text(Cost(calls=3, unpriced=3)) == "unknown"
     assert dollars_text(Cost(calls=3, dollars=1.5, unpriced=1)) == "$1.50"
     assert dollars_text(Cost()) == "$0.00"

@@ -1,4 +1,4 @@
-"""What parameters do, as a study's report tells it."""
+"""Effects of parameters, as a study's report tells it."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ PLAYERS = {"fair": {"strategy": "subgame_perfect"}, "firm": {"strategy": "conced
 
 def scores(folder: Path, *games: dict[str, Any]) -> GameScores:
     """A study's only game."""
-    study = ct.studies.parse_study(spec(deals=3, players=PLAYERS, games=[*games]), "x")
+    study = ct.studies.parse_study(spec(instances=3, players=PLAYERS, games=[*games]), "x")
     ct.run(study, folder / "s.sqlite")
     with ct.Store.open(folder / "s.sqlite") as store:
         (frame,) = ct.frames.match_frames(store, study.name).values()

@@ -18,7 +18,7 @@ WALKS: dict[str, Any] = {
     "games": [{"game": "item_bargaining"}],
     "players": {"tiny": {"model": "vllm/tiny"}, "luck": {"strategy": "random"}},
     "pairing": [["tiny", "luck"]],
-    "deals": 3,
+    "instances": 3,
 }
 
 
@@ -37,14 +37,14 @@ def refused(_: ModelCall, number: str) -> Reply:
     ("policy", "says"),
     [
         ("keep", ["Refused: 3", "kept", "Only finished matches are scored. "]),
-        ("drop", ["Refused: 3", "dropped", "but for 3 that the study's policy drops"]),
+        ("drop", ["Refused: 3", "excluded", "except 3 that the study's policy excludes"]),
         (
-            "redeal",
+            "replace",
             [
                 "Refused: 6",
-                "dropped and redealt",
+                "excluded and replaced",
                 "at most once: 3 matches of this study are such replacements",
-                "but for 6 that the study's policy drops",
+                "except 6 that the study's policy excludes",
             ],
         ),
     ],
@@ -52,18 +52,18 @@ def refused(_: ModelCall, number: str) -> Reply:
 def test_the_methods_say_what_became_of_refused_matches(
     policy: str, says: list[str], tmp_path: Path, reported: Reported
 ) -> None:
-    path = played(tmp_path, Canned(refused), unanswered={"refused": policy, "redeals": 1})
+    path = played(tmp_path, Canned(refused), unanswered={"refused": policy, "max_replacements": 1})
     text = reported(path).text
     for sentence in says:
         assert sentence in text
-    assert ("No match finished, so there is nothing to score." in text) == (policy != "keep")
+    assert ("No match finished, so there are no scores." in text) == (policy != "keep")
 
 
 def test_a_transcript_says_that_its_match_is_dropped(tmp_path: Path, reported: Reported) -> None:
     path = played(tmp_path, Canned(refused), unanswered={"refused": "drop"})
     pages = [one["html"] for one in reported(path).transcripts()]
     assert len(pages) == 3
-    assert all("dropped from measures: player_1 refused" in page for page in pages)
+    assert all("excluded from metrics: player_1 refused" in page for page in pages)
 
 
 def test_where_everybody_answered_nothing_is_said_of_it(tmp_path: Path, reported: Reported) -> None:
@@ -109,7 +109,7 @@ def test_a_player_without_a_finished_match_is_named_in_answers_and_rankings(
 
 def test_an_end_is_the_player_s_own_if_it_had_a_part_in_it() -> None:
     rows = pl.DataFrame({
-        "match": ["a", "a", "b", "c", "d", "d"], "player": ["ann"] * 4 + ["bob", "ann"],
+        "match_id": ["a", "a", "b", "c", "d", "d"], "player": ["ann"] * 4 + ["bob", "ann"],
         "end": [BY_OTHERS, "refused", BY_OTHERS, "live", None, None],
     })  # fmt: skip
     assert without_scored(rows) == {}

@@ -13,7 +13,7 @@ from cheaptalk.reports.study.factors import factor_results
 from cheaptalk.reports.study.scores import GameScores
 from tests.fakes import install_game
 from tests.statistics.hall import wider_interval
-from tests.toys import BOX
+from tests.toys import SPEC
 
 PLACES = {"left": "left", "right": "right"}
 FACTORS = {
@@ -25,8 +25,8 @@ FACTORS = {
 
 @pytest.fixture(autouse=True)
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Install a game of two payoffs without measures of gains."""
-    install_game(monkeypatch, BOX)
+    """Install a game of two payoffs without metrics of gains."""
+    install_game(monkeypatch, SPEC)
 
 
 def scores(
@@ -44,11 +44,11 @@ def scores(
     frame = pl.DataFrame(
         [
             {
-                "match": f"{at}", "status": "finished", "dropped": False, "rules": 1,
-                "configuration": "c", "deal": f"{instance}", "pairing": f"{who} / {rival}",
-                "player.left": who, "player.right": rival,
-                "payoff.left": got, "payoff.right": 0.0, "hits": 0.0,
-                **{f"kind.{place}.{kind.value}": int(kind == "ok")
+                "match_id": f"{at}", "status": "finished", "dropped": False, "rules_version": 1,
+                "configuration": "c", "instance": f"{instance}", "pairing": f"{who} / {rival}",
+                "player_left": who, "player_right": rival,
+                "payoff_left": got, "payoff_right": 0.0, "hits": 0.0,
+                **{f"answers_{place}_{kind.value}": int(kind == "ok")
                    for place in PLACES for kind in ct.players.Kind},
             }
             for at, (who, instance, got, rival) in enumerate(rows)
@@ -81,7 +81,7 @@ def test_t_of_a_main_effect_is_that_of_the_instances_mean_differences() -> None:
     """By hand: the mean over framings of b less a is one number for each instance."""
     game = scores(1.0, 0.5, instances=30)
     got = {
-        (row["player.left"], row["deal"]): row["payoff.left"]
+        (row["player_left"], row["instance"]): row["payoff_left"]
         for row in game.frame.iter_rows(named=True)
     }
     by_instance = np.array(
@@ -103,19 +103,20 @@ def test_t_of_a_main_effect_is_that_of_the_instances_mean_differences() -> None:
 def constant(instances: int) -> GameScores:
     """A study in which model b always gains 2 more."""
     game = scores(0.0, 0.0, instances=instances)
-    gain = 2.0 * pl.col("player.left").str.contains("/b/")
-    return GameScores("guessing", game.frame.with_columns(gain.alias("payoff.left")), PLACES)
+    gain = 2.0 * pl.col("player_left").str.contains("/b/")
+    return GameScores("guessing", game.frame.with_columns(gain.alias("payoff_left")), PLACES)
 
 
 def test_an_effect_that_is_the_same_on_every_instance_is_certain_from_enough_of_them() -> None:
     text, table = shown(constant(30))
     assert text.startswith(
-        "Model b raised the gain as Left by 2.000 over a in these 60 pairs (constant within each "
+        "Model b raised the gain as Left by 2.000 compared with a in these 60 pairs (constant "
+        "within each "
         "configuration; others can differ)."
     )
     assert "Style y" not in text
     assert table.filter(name="model b")["p"].item() == pytest.approx(0.5**29)
-    assert shown(constant(4))[0].startswith("No effect of a player's factor can be told")
+    assert shown(constant(4))[0].startswith("No player factor has a significant effect")
 
 
 def test_a_negative_effect_is_a_loss_with_its_interval_turned() -> None:
@@ -123,14 +124,14 @@ def test_a_negative_effect_is_a_loss_with_its_interval_turned() -> None:
     row = table.row(by_predicate=pl.col("name") == "model b", named=True)
     ends = f"95 % interval {-row['effect.high']:.3f} to {-row['effect.low']:.3f}"
     assert text.startswith(
-        f"Model b lowered the gain as Left by {-row['effect']:.3f} over a ({ends}"
+        f"Model b lowered the gain as Left by {-row['effect']:.3f} compared with a ({ends}"
     )
 
 
 def test_two_instances_give_no_certain_effect() -> None:
     """One degree of freedom tests nothing, whatever t is."""
     text, table = shown(scores(500.0, 0.0, instances=2))
-    assert text.startswith("No effect of a player's factor can be told from chance.")
+    assert text.startswith("No player factor has a significant effect.")
     assert table.filter(name="model b").select("p", "effect.low").row(0) == (None, None)
 
 
@@ -144,7 +145,7 @@ def test_effects_are_charted_by_role_main_effects_first() -> None:
 def test_an_interaction_is_the_difference_of_paired_differences() -> None:
     text, table = shown(scores(0.0, 4.0))
     row = table.row(by_predicate=pl.col("order") == 2, named=True)
-    game = scores(0.0, 4.0).scored.group_by("player.left").agg(pl.col("payoff.left").mean())
+    game = scores(0.0, 4.0).scored.group_by("player_left").agg(pl.col("payoff_left").mean())
     mean = dict(game.iter_rows())
     by_hand = mean["s/b/y"] - mean["s/b/x"] - mean["s/a/y"] + mean["s/a/x"]
     assert row["effect"] == pytest.approx(by_hand)
@@ -153,7 +154,7 @@ def test_an_interaction_is_the_difference_of_paired_differences() -> None:
 
 def test_no_effect_is_named_among_equal_cells() -> None:
     text, _ = shown(scores(0.0, 0.0))
-    assert text.startswith("No effect of a player's factor can be told from chance.")
+    assert text.startswith("No player factor has a significant effect.")
 
 
 def test_levels_that_met_different_opponents_are_not_compared() -> None:
@@ -168,7 +169,7 @@ def test_players_whose_factors_are_written_by_hand_are_paired() -> None:
     """Their labels say nothing of their levels."""
     game = scores(2.0, 0.0)
     names = {label: f"player {number}" for number, label in enumerate(FACTORS)}
-    renamed = game.frame.with_columns(pl.col("player.left").replace(names))
+    renamed = game.frame.with_columns(pl.col("player_left").replace(names))
     by_hand = {names[label]: levels for label, levels in FACTORS.items()}
     answer, _, table = factor_results(GameScores("guessing", renamed, PLACES), by_hand)
     assert isinstance(answer, Answer)
@@ -184,7 +185,7 @@ def test_players_without_factors_have_no_such_part() -> None:
 def test_players_of_a_role_with_several_seats_are_paired(tmp_path: Path) -> None:
     """The report of such a study crashed: seats are no columns there."""
     study = ct.Study.model_validate({
-        "name": "shared", "deals": 6, "pairing": [["x", "rider"], ["x", "x"]],
+        "name": "shared", "instances": 6, "pairing": [["x", "rider"], ["x", "x"]],
         "games": [{"game": "public_goods", "fixed": {"players": 2, "rounds": 2}}],
         "players": {
             "x": {"strategy": "conditional_cooperator", "cross": {"first": [0.5, 1.0]}},
@@ -199,13 +200,13 @@ def test_players_of_a_role_with_several_seats_are_paired(tmp_path: Path) -> None
     gains: dict[tuple[str, str, str], list[float]] = {}
     for match in frame.iter_rows(named=True):
         for own, other in (("player_1", "player_2"), ("player_2", "player_1")):
-            label, rival = match[f"player.{own}"], match[f"player.{other}"]
+            label, rival = match[f"player_{own}"], match[f"player_{other}"]
             if label != "rider":
-                key = match["deal"], rival, label
-                gains.setdefault(key, []).append(match[f"payoff.{own}"])
+                key = match["instance"], rival, label
+                gains.setdefault(key, []).append(match[f"payoff_{own}"])
     mean = {key: sum(values) / len(values) for key, values in gains.items()}
-    pairs = [mean[deal, rival, "x/1.0"] - mean[deal, rival, "x/0.5"]
-             for deal, rival, label in mean
-             if label == "x/0.5" and (deal, rival, "x/1.0") in mean]  # fmt: skip
+    pairs = [mean[instance, rival, "x/1.0"] - mean[instance, rival, "x/0.5"]
+             for instance, rival, label in mean
+             if label == "x/0.5" and (instance, rival, "x/1.0") in mean]  # fmt: skip
     assert row["effect.n"] == len(pairs) > 6
     assert row["effect"] == pytest.approx(sum(pairs) / len(pairs))

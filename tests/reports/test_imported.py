@@ -48,11 +48,14 @@ def dated(games: Path, name: str, date: str | None) -> None:
 @pytest.mark.parametrize(
     ("dates", "said"),
     [
-        ((None,), "When they were played is not in the recordings."),
-        (("2024-08-01 10:00:00",), "Played on 1 August 2024, by the recordings."),
+        ((None,), "The recordings don't say when the matches were played."),
+        (("2024-08-01 10:00:00",), "Played on 1 August 2024, according to the recordings."),
         (
             ("2024-09-02 10:00:00", "2024-08-01", None, "last week"),
-            "Played from 1 August 2024 to 2 September 2024, by the recordings of 2 of the 4 games;",
+            (
+                "Played from 1 August 2024 to 2 September 2024, according to the recordings of 2 "
+                "of the 4 games;"
+            ),
         ),
     ],
 )
@@ -99,7 +102,7 @@ def test_nobody_says_at_which_try_an_imported_answer_was_valid(
     write_agreed(games)
     take_in(read_glee(games), store, "pub")
     frame = ct.frames.match_frames(store, "pub")["bargaining"]
-    assert frame.select("kind.alice.ok", "kind.alice.repaired").row(0) == (2, None)
+    assert frame.select("answers_alice_ok", "answers_alice_repaired").row(0) == (2, None)
     ct.reports.report(store, "pub", tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text())
     rows = page.rows("bargaining-answers")
@@ -120,12 +123,12 @@ def test_a_report_says_where_a_parameter_was_taken_otherwise(
     take_in(read_glee(games), store, "pub")
     ct.reports.report(store, "pub", tmp_path / "page.html")
     said = Page((tmp_path / "page.html").read_text()).text
-    assert "reminders yes (in GLEE of responders only, never of proposers)" in said
+    assert "reminders yes (in GLEE only for responders, never for proposers)" in said
     write(games, "OTHER", bargaining(complete_information=False), OFFERS, AGREED)
     take_in(read_glee(games), store, "pub")
     ct.reports.report(store, "pub", tmp_path / "page.html")
     said = Page((tmp_path / "page.html").read_text()).text
-    assert "Note: also where it is no, GLEE's reminders tell responders" in said
+    assert "even if no, GLEE's reminders tell responders the rival's discount" in said
 
 
 def test_intervals_hold_what_parameters_make_possible(

@@ -101,7 +101,7 @@ def test_a_player_of_many_places_leads_to_its_transcripts(toys: None, tmp_path: 
         assert await tab.run("document.documentElement.scrollWidth") <= 390
         reader = "document.getElementById('reader')"
         links = "[...document.querySelectorAll('[data-name=giving-players] a')]"
-        await tab.run(f"{links}.find(link => link.href.includes('player.giver=kind')).click()")
+        await tab.run(f"{links}.find(link => link.href.includes('player_giver=kind')).click()")
         await tab.until(f"{reader}.open && {reader}.querySelectorAll('details').length > 3")
         who = f"[...{reader}.querySelectorAll('summary')].map(one => one.textContent)"
         shown = {said for said in await tab.run(who) if ": " in said}

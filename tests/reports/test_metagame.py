@@ -21,8 +21,8 @@ from cheaptalk.reports.charts.colours import tones_of
 from cheaptalk.reports.metagame import figures
 from cheaptalk.reports.metagame.behaviour_figures import (
     concession_curves,
-    deal_histogram,
     demands,
+    instance_histogram,
     self_play_radar,
 )
 from cheaptalk.reports.metagame.graph import best_response_graph
@@ -37,7 +37,7 @@ from tests.reports.marks import across, boxes, named, up
 STUDY = {
     "name": "table",
     "seed": 3,
-    "deals": 12,
+    "instances": 12,
     "games": [
         {
             "game": "item_bargaining",
@@ -122,36 +122,36 @@ def test_without_best_responses_there_is_no_edge() -> None:
 # What the page says first
 
 
-PAYS_MOST = "of those of most entropy, the one that pays most"
+PAYS_MOST = "of those with maximum entropy, the one with the highest payoff"
 
 
 @pytest.mark.parametrize(
     ("payoffs", "found", "taken"),
     [
-        ([[2, 0], [0, 1]], "3 symmetric equilibria", "the one of most entropy"),
+        ([[2, 0], [0, 1]], "3 symmetric equilibria", "the one with maximum entropy"),
         ([[5, 2], [1, 2]], "2 symmetric equilibria", PAYS_MOST),
-        ([[1, 1], [1, 1]], "1 continuum of symmetric equilibria", "the one of most entropy"),
+        ([[1, 1], [1, 1]], "1 continuum of symmetric equilibria", "the one with maximum entropy"),
     ],
 )
 def test_other_equilibria_are_said(payoffs: object, found: str, taken: str) -> None:
     said = answer(analyse_payoffs("coordination", table(payoffs, "a", "b"))).text
-    assert said.endswith(f" The mean payoffs have {found}, and no others; {taken} is taken.")
+    assert said.endswith(f" The mean payoffs have {found}, and no others; {taken} is selected.")
 
 
 def test_nothing_is_said_of_others_where_there_is_one_equilibrium() -> None:
     said = answer(analyse_payoffs("dominance", table([[1, 1], [0, 0]], "a", "b"))).text
-    assert said.startswith("At the equilibrium of the mean payoffs, everybody chooses a. How sure")
+    assert said.startswith("At the equilibrium of the mean payoffs, everyone chooses a. The")
     assert "symmetric" not in said
 
 
-UNTOLD = "Whom people choose at equilibrium cannot be told yet: ben 100 % (0 to 100)"
+UNTOLD = "The choice at equilibrium is still uncertain: ben 100 % (0 to 100)"
 
 
 @pytest.mark.parametrize(
     ("uncertain", "tied", "sentence"),
     [
-        ("few", {}, "At the equilibrium of the mean payoffs, everybody chooses ben. Take care."),
-        ("", {}, f"{UNTOLD}; more matches may tell (cheaptalk metagame --next lists them). "),
+        ("few", {}, "At the equilibrium of the mean payoffs, everyone chooses ben. Take care."),
+        ("", {}, f"{UNTOLD}; more matches may help (cheaptalk metagame --propose lists them). "),
         ("", {"ann": 1.0}, f"{UNTOLD}. "),
     ],
 )
@@ -162,7 +162,7 @@ def test_the_equilibrium_is_that_of_the_mean_payoffs(
     only = SimpleNamespace(components=[SimpleNamespace(isolated=True)], complete=True)
     shares = [Spread(0.0, 0.4, 0.5, 0.0, 1.0), Spread(1.0, 0.6, 0.5, 0.0, 1.0)]
     one = SimpleNamespace(
-        labels=("ann", "ben"), against=lambda _: shares, found=only, tied=tied,
+        labels=("ann", "ben"), against=lambda _: shares, solution=only, tied=tied,
         uncertain=uncertain, cautions=["Take care"],
     )  # fmt: skip
     assert answer(cast("Analysis", one)).text.startswith(sentence)
@@ -194,10 +194,10 @@ def test_configurations_have_the_paper_s_names_and_are_mixed_as_in_the_paper(pat
 def test_games_without_names_are_called_by_what_differs(well: Path) -> None:
     with ct.Store.open(well) as store:
         frames = Played.of(store, "well").frames
-    names = [one.name for one in selected(frames, []) if one.box == "persuasion"]
+    names = [one.name for one in selected(frames, []) if one.game_spec == "persuasion"]
     assert names == ["myopic no", "myopic yes", "persuasion"]
     with pytest.raises(ct.CheaptalkError, match="two seats"):
-        selected({"table": pl.DataFrame({"player.a": ["x"]})}, [])
+        selected({"table": pl.DataFrame({"player_a": ["x"]})}, [])
 
 
 def test_other_games_have_their_own_measures(well: Path) -> None:
@@ -224,7 +224,7 @@ def test_soft_tough_and_walk_all_walk(path: Path) -> None:
     with ct.Store.open(path) as store:
         (one,) = played(store).analyses(["BGS0"], draws=50)
     assert one.labels == ("soft", "tough", "walk")
-    assert [found.point.support for found in one.found.components] == [(2,)]
+    assert [found.point.support for found in one.solution.components] == [(2,)]
     assert [spread.estimate for spread in one.against("mixture")] == [0, 0, 1]
     assert one.ranking[0] == 2
     assert one.tied == {"walk": 1.0}
@@ -236,7 +236,7 @@ def test_soft_tough_and_walk_all_walk(path: Path) -> None:
 def test_both_normalisations_differ_by_their_maxima(path: Path) -> None:
     with ct.Store.open(path) as store:
         (one,) = played(store).analyses(["BG5"], draws=0)
-    assert one.unsure == "no bootstrap draws were asked for"
+    assert one.no_draws_reason == "no bootstrap draws were requested"
     nash = one.at_equilibrium("NW").estimate, one.at_equilibrium("NW, of allocations").estimate
     total = one.at_equilibrium("UW").estimate, one.at_equilibrium("UW, of allocations").estimate
     assert nash[1] / nash[0] == pytest.approx(379.1 / 356.8, rel=5e-3)  # type: ignore[operator]
@@ -248,8 +248,10 @@ def test_equilibria_tell_how_many_draws_have_them_and_take_them(path: Path) -> N
         (one,) = played(store).analyses(["BG4"], draws=60, without=["tough"])
         (apart,) = played(store).analyses(["BG4"], draws=60, paired=False)
         matches = played(store)
-    found = dict(zip((point.support for point in one.found.equilibria), one.recurring, strict=True))
-    taken = {support: ((one.drawn.mixtures > 0) == np.isin([0, 1], support)).all(axis=1).mean()
+    found = dict(
+        zip((point.support for point in one.solution.equilibria), one.recurring, strict=True)
+    )
+    taken = {support: ((one.bootstrap.mixtures > 0) == np.isin([0, 1], support)).all(axis=1).mean()
              for support in found}  # fmt: skip
     for support, recurrence in found.items():
         assert recurrence is not None
@@ -263,25 +265,25 @@ def test_equilibria_tell_how_many_draws_have_them_and_take_them(path: Path) -> N
     parts = analysis_parts(one, tones_of(one.labels))
     tables = [shown for shown in parts if isinstance(shown, ReportTable)]
     units = {column.title: column.unit for table in tables for column in table.columns}
-    assert units["Exists"] == units["Taken"] == "% of draws"
+    assert units["Exists"] == units["Selected"] == "% of draws"
     assert units["Regret"] == "points"
-    assert (data["deals_in_all_cells"], data["deals_in_some_cell"]) == (12, 12)
+    assert (data["instances_in_all_cells"], data["instances_in_some_cell"]) == (12, 12)
     assert one.broken_ties == ""
-    assert "yet deals were drawn for each cell" in apart.broken_ties
-    assert "Cells share their deals" in str(analysis_json(apart, 0)["warning"])
+    assert "but each cell was resampled separately" in apart.broken_ties
+    assert "Cells share instances" in str(analysis_json(apart, 0)["warning"])
     assert matches.others == ()
 
 
 def test_ties_in_entropy_go_to_the_best_paid_and_are_said() -> None:
     one = analyse_payoffs("stag", table([[3, 0], [2, 2]], "stag", "hare"))
     assert one.tied_entropy == 1
-    assert one.choice_in_words == "The first has the most entropy, and is taken"
+    assert one.choice_in_words == "The first has the maximum entropy and is selected"
     both = analyse_payoffs("pure", table([[3, 2], [3, 2]], "high", "low"))
     assert both.dominated == {}
     pure = analyse_payoffs("walk", table([[5, 2], [1, 2]], "talk", "walk"))
     assert pure.tied_entropy == 2
-    assert pure.found.mene.payoff == 5
-    assert "the one that pays most is taken, here the first" in pure.choice_in_words
+    assert pure.solution.mene.payoff == 5
+    assert "the one with the highest payoff is selected: the first" in pure.choice_in_words
     assert pure.dominated == {"walk": ["talk"]}
     assert "walk is weakly dominated by talk" in pure.dominated_in_words
     assert analysis_json(pure, 0)["weakly_dominated_by"] == {"walk": ["talk"]}
@@ -292,14 +294,14 @@ def test_a_thin_cell_is_named_and_no_interval_made_up(path: Path) -> None:
     with ct.Store.open(path) as store:
         frames = played(store).frames
         frame = frames["item_bargaining"]
-        pair = pl.concat_list("player.player_1", "player.player_2").list.sort()
+        pair = pl.concat_list("player_player_1", "player_player_2").list.sort()
         soft = pair == ["soft", "walk"]
-        one_deal = pl.col("deal") == pl.col("deal").first().over("configuration")
-        thin = {"item_bargaining": frame.filter(~soft | one_deal)}
+        one_instance = pl.col("instance") == pl.col("instance").first().over("configuration")
+        thin = {"item_bargaining": frame.filter(~soft | one_instance)}
         (one,) = played(store)._replace(frames=thin).analyses(["BG4"], draws=50)
-        assert one.unsure == "1 cell with a single deal: soft / walk"
+        assert one.no_draws_reason == "1 cell with a single instance: soft / walk"
         assert one.draws == 0
-        assert {spread.error for spread in one.gets} == {None}
+        assert {spread.error for spread in one.equilibrium_payoffs} == {None}
         none = {"item_bargaining": frame.filter(~soft)}
         with pytest.raises(ct.CheaptalkError, match="BG4: 1 cell without a match: soft / walk"):
             played(store)._replace(frames=none).analyses(["BG4"])
@@ -335,11 +337,11 @@ def test_figures_show_the_numbers_of_the_analysis(path: Path) -> None:
     cell = boxes(payoffs)[3]
     assert (payoffs.y.names[1], payoffs.x.names[0]) == ("tough", "soft")
     assert cell.label == fixed(one.payoffs[1][0].estimate or 0, 2)
-    assert "24 matches on 12 deals" in cell.text
+    assert "24 matches on 12 instances" in cell.text
     (configuration,) = one.selected.frame["configuration"].unique()  # type: ignore[union-attr]
     assert cell.lead == Lead("item_bargaining", {
-        "player.player_1": "tough",
-        "player.player_2": "soft",
+        "player_player_1": "tough",
+        "player_player_2": "soft",
         "configuration": configuration,
         "status": "finished",
     })  # fmt: skip
@@ -358,12 +360,12 @@ def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> Non
     with ct.Store.open(path) as store:
         frame = played(store).frames["item_bargaining"]
     radar = self_play_radar(frame, ["soft", "walk"], MISTAKE_RADAR)
-    levels = deal_histogram(frame, OPPOSITION)
+    levels = instance_histogram(frame, OPPOSITION)
     assert radar is not None
     assert levels is not None
     soft, walk = (named(radar)[name] for name in ("soft", "walk"))
     own = frame.filter(
-        (pl.col("player.player_1") == "soft") & (pl.col("player.player_2") == "soft")
+        (pl.col("player_player_1") == "soft") & (pl.col("player_player_2") == "soft")
     )
     assert up(soft)[1] == own["asked_too_little"].mean()
     assert across(soft) == ["M1", "M2", "M3", "M4", "M5"]
@@ -373,7 +375,7 @@ def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> Non
     middle = np.average([sum(box.x) / 2 for box in boxes(levels)], weights=counts)
     assert middle == pytest.approx(float(frame["opposition"].mean()), abs=0.03)  # type: ignore[arg-type]
     assert self_play_radar(frame, ["nobody"], MISTAKE_RADAR) is None
-    assert deal_histogram(frame.clear(), OPPOSITION) is None
+    assert instance_histogram(frame.clear(), OPPOSITION) is None
 
 
 def test_concession_curves_are_means_of_demands_within_their_bands(path: Path) -> None:
@@ -389,7 +391,7 @@ def test_concession_curves_are_means_of_demands_within_their_bands(path: Path) -
     assert first.x == 1
     assert first.y == pytest.approx(offers["demand"].to_numpy().mean())
     assert first.text.startswith("soft, round 1: ")
-    assert f"{offers.height} matches on {3 * 12} deals" in first.text
+    assert f"{offers.height} matches on {3 * 12} instances" in first.text
     for mark in (first, *later):
         assert mark.y_ends is not None
         assert 0 <= mark.y_ends[0] <= float(mark.y or 0) <= mark.y_ends[1] <= 1
@@ -400,8 +402,8 @@ def test_concession_curves_are_means_of_demands_within_their_bands(path: Path) -
     assert concession_curves("item_bargaining", frame, rounds, ["walk"]) is None
 
 
-def test_a_single_deal_has_curves_without_bands(tmp_path: Path) -> None:
-    path = play(tmp_path, STUDY | {"deals": 1, "games": [{"game": "item_bargaining"}]})
+def test_a_single_instance_has_curves_without_bands(tmp_path: Path) -> None:
+    path = play(tmp_path, STUDY | {"instances": 1, "games": [{"game": "item_bargaining"}]})
     with ct.Store.open(path) as store:
         frame = played(store).frames["item_bargaining"]
         rounds = demands(store, "table")["item_bargaining"]
@@ -429,15 +431,15 @@ def test_the_page_has_every_game_with_its_tables(path: Path, tmp_path: Path) -> 
         "BGS0-strategies",
     ]
     first = page.tables["BGS0-strategies"][1]
-    assert (first[0].text, first[1].text) == ("walk", "1.000did not vary")
+    assert (first[0].text, first[1].text) == ("walk", "1.000constant")
     cells = page.tables["BG4-payoffs"][1]
     assert cells[2].number() == pytest.approx(analyses[0].payoffs[0][1].estimate, rel=1e-5)
     assert cells[2].number("data-high") == pytest.approx(analyses[0].payoffs[0][1].high, rel=1e-5)
-    assert "player.player_1=soft&player.player_2=tough" in (cells[2].link or "")
-    headings = page.headings("BG4-welfare-as-the-text-normalises-it")
+    assert "player_player_1=soft&player_player_2=tough" in (cells[2].link or "")
+    headings = page.headings("BG4-welfare-as-normalised-in-the-text")
     assert headings[1:] == ["NW", "NW, undiscounted", "UW", "UW, undiscounted", "NW+", "EF1"]
     assert "50 draws with the seed 4" in page.text
-    assert "All cells of a draw have the same deals" in page.text
+    assert "All cells of a draw have the same instances" in page.text
     assert len(page.charts()) == 4 * 6
     assert text.count("Best responses, with") == 4
     assert len(page.transcripts()) == 9 * 3
@@ -462,7 +464,7 @@ def test_scripts_are_told_the_same_numbers() -> None:
     (found,) = data["equilibria"]
     assert found["mixture"] == pytest.approx({"hawk": 0.5, "dove": 0.5})
     assert found["payoff"] == pytest.approx(0.5)
-    assert data["best_reply"] == [[0, 1], [1, 0]]
+    assert data["best_response"] == [[0, 1], [1, 0]]
     assert (data["draws"], data["seed"], data["complete"]) == (0, None, True)
 
 

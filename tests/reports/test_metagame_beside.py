@@ -19,7 +19,7 @@ from cheaptalk.equilibrium import (
 from cheaptalk.equilibrium.analysis import providers
 from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.rankings import rankings
-from cheaptalk.records.store.queries import Wanted, count, places_of
+from cheaptalk.records.store.queries import MatchFilter, count, places_of
 from cheaptalk.reports import Played, analysis_json, metagame_report
 from tests.pages import Page
 from tests.played import play
@@ -62,7 +62,7 @@ def test_ratings_are_those_of_their_functions_and_name_whom_they_put_first() -> 
     assert values["Alpha-rank"] == pytest.approx(swept.masses[-1])
     assert values["Nash averaging"] == pytest.approx(nash_average(CASES).ratings)
     assert sum(values["Imitation"]) == pytest.approx(1)
-    first = {rating.kind.name: rating.first for rating in found.ratings}
+    first = {rating.kind.name: rating.top for rating in found.ratings}
     assert first["Nash averaging"] == (1, 2)  # tough and walk tie
     assert found.pairs == 3
 
@@ -76,23 +76,21 @@ def test_ratings_that_need_matches_are_missing_without_and_say_why() -> None:
 def test_a_rating_disagrees_where_it_puts_a_strategy_of_more_regret_first() -> None:
     found = rankings(CASES, ["soft", "tough", "walk"], [0.0, 4.0, 2.0])
     (nash,) = (one for one in found.ratings if one.kind.name == "Nash averaging")
-    assert set(nash.against) == {("tough", "soft"), ("walk", "soft")}  # tough and walk tie
+    assert set(nash.disagreements) == {("tough", "soft"), ("walk", "soft")}  # tough and walk tie
     agreeing = rankings(CASES, ["soft", "tough", "walk"], [4.0, 0.0, 0.0])
     (nash,) = (one for one in agreeing.ratings if one.kind.name == "Nash averaging")
-    assert nash.against == ()
+    assert nash.disagreements == ()
 
 
 def test_equal_payoffs_are_rated_alike() -> None:
     found = rankings(np.ones((2, 2)), ["a", "b"], [0.0, 0.0])
-    assert all(
-        rating.first == (0, 1) for rating in found.ratings if rating.kind.name != "Imitation"
-    )
-    assert all(rating.against == () for rating in found.ratings)
+    assert all(rating.top == (0, 1) for rating in found.ratings if rating.kind.name != "Imitation")
+    assert all(rating.disagreements == () for rating in found.ratings)
 
 
 def test_wins_are_counted_in_the_matches_of_the_game(one: Analysis) -> None:
     rated = {rating.kind.name: rating for rating in one.rankings.ratings}
-    assert one.labels[rated["Bradley-Terry"].first[0]] == "tough"
+    assert one.labels[rated["Bradley-Terry"].top[0]] == "tough"
     assert rated["Elo"].values[1] > rated["Elo"].values[0]
     assert one.rankings.absent == {}
 
@@ -162,19 +160,19 @@ def test_value_given_is_what_offers_give_away_by_the_giver_s_own_values(one: Ana
     assert one.providers is not None
     offers = pl.concat(
         one.selected.frame.select(
-            pl.col(f"player.player_{me}").alias("giver"),
-            pl.col(f"player.player_{other}").alias("rival"),
+            pl.col(f"player_player_{me}").alias("giver"),
+            pl.col(f"player_player_{other}").alias("rival"),
             pl.col(f"utility_given_player_{me}").alias("given"),
         )
         for me, other in ((1, 2), (2, 1))
     ).drop_nulls()
     for reading in one.providers.readings:
-        assert reading.given is not None
-        # tough is the best reply to both, so that both meet tough
+        assert reading.value_given is not None
+        # tough is the best response to both, so that both meet tough
         for at, giver in enumerate(("soft", "tough")):
             met = offers.filter(pl.col("giver") == giver, pl.col("rival") == "tough")
             by_match = met["given"].mean()
-            assert reading.given[at].estimate == pytest.approx(by_match)
+            assert reading.value_given[at].estimate == pytest.approx(by_match)
 
 
 def test_who_makes_no_offer_leaves_the_value_given_unknown(path: Path) -> None:
@@ -183,7 +181,7 @@ def test_who_makes_no_offer_leaves_the_value_given_unknown(path: Path) -> None:
             ["BG5"], draws=5, providers=OWNERS | {"walk": "Bolt"}
         )
     assert found.providers is not None
-    assert [reading.given for reading in found.providers.readings] == [None, None]
+    assert [reading.value_given for reading in found.providers.readings] == [None, None]
     assert found.providers.absent["value given"] == "walk never makes an offer"
 
 
@@ -211,7 +209,7 @@ def test_the_cells_proposed_are_those_that_make_regrets_certain(one: Analysis) -
 
 def test_payoffs_without_matches_propose_no_cells() -> None:
     found = analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "dove"), budget=10)
-    assert found.next_cells == "These payoffs have no matches behind them that could be drawn again"
+    assert found.next_cells == "These payoffs have no matches to resample"
 
 
 # The page and the data
@@ -231,7 +229,7 @@ def test_the_page_shows_all_of_it(one: Analysis, path: Path, tmp_path: Path) -> 
     assert one.next_cells is not None
     proposed = [row[2].number() for row in page.tables["BG5-next"][1:]]
     assert proposed == one.next_cells.cells["add_matches"].to_list()
-    for name in ("Value given", "Best reply to", "Of the variance", "Nash averaging"):
+    for name in ("Value given", "Best response to", "Share of variance", "Nash averaging"):
         assert name in page.text
 
 
@@ -251,7 +249,7 @@ def test_scripts_are_told_all_of_it(one: Analysis) -> None:
     assert sum(cell["add_matches"] for cell in data["next"]["cells"]) <= 100
     without = analysis_json(analyse_payoffs("x", table(CASES, *"abc"), budget=5), 0)
     assert without["providers"] is None
-    assert "no matches behind them" in without["next"]["none_because"]
+    assert "no matches to resample" in without["next"]["none_because"]
 
 
 def test_a_cell_s_link_finds_its_matches_in_its_configuration_alone(path: Path) -> None:
@@ -261,7 +259,7 @@ def test_a_cell_s_link_finds_its_matches_in_its_configuration_alone(path: Path) 
         for found, games in zip(analyses, (1, 2, 3), strict=True):
             assert found.selected is not None
             chosen = found.selected.query.get("configuration", "")
-            wanted = Wanted(
+            wanted = MatchFilter(
                 "item_bargaining",
                 places,
                 players={"player_1": "soft", "player_2": "tough"},

@@ -32,7 +32,7 @@ from tests.reports.marks import boxes
 SEXES = np.array([[3.0, 0], [0, 2]]), np.array([[2.0, 0], [0, 3]])
 IDLE = {
     "name": "idle",
-    "deals": 2,
+    "instances": 2,
     "games": [{"game": "negotiation", "fixed": {"horizon": 1, "seller_factor": 1.5,
                                                 "buyer_factor": 0.8}}],
     "players": {f"adds {number}": {"strategy": "fixed_price", "markup": number / 10}
@@ -62,19 +62,19 @@ def table(a: object, b: object) -> PayoffTable:
 def test_a_small_game_has_all_its_equilibria_the_pure_ones_first() -> None:
     solved = solve(*SEXES)
     assert solved.complete
-    assert [(one.pure, one.supports) for one in solved.found] == [
+    assert [(one.pure, one.supports) for one in solved.equilibria] == [
         (True, ([0], [0])),
         (True, ([1], [1])),
         (False, ([0, 1], [0, 1])),
     ]
     assert solved.in_words == "2 pure equilibria, 1 mixed equilibrium, and no others"
-    row, column = solved.found[2].mixtures
+    row, column = solved.equilibria[2].mixtures
     assert [*row, *column] == pytest.approx([0.6, 0.4, 0.4, 0.6])
 
 
 def test_a_continuum_is_numbered_and_counted_apart() -> None:
     solved = solve(np.array([[1.0, 1], [1, 1]]), np.array([[1.0, 0], [1, 0]]))
-    assert {one.continuum for one in solved.found} == {1}
+    assert {one.continuum for one in solved.equilibria} == {1}
     assert solved.in_words == "1 continuum of equilibria, and no others"
     both = solve(np.array([[3.0, 0], [0, 1], [0, 1]]), np.array([[2.0, 0], [0, 1], [0, 1]]))
     assert both.in_words.startswith("1 isolated pure equilibrium, 2 continua of equilibria")
@@ -85,10 +85,12 @@ def test_of_a_large_game_all_pure_equilibria_are_found_and_it_says_what_may_be_m
     solved = solve(np.eye(size), np.eye(size))
     assert not solved.complete
     assert solved.paths == 2 * size
-    assert [one.supports for one in solved.found if one.pure] == [([i], [i]) for i in range(size)]
-    assert {one.continuum for one in solved.found} == {None}
-    assert "14 pure equilibria; all pure ones are here" in solved.in_words
-    assert "the ends of 28 paths of Lemke and Howson" in solved.in_words
+    assert [one.supports for one in solved.equilibria if one.pure] == [
+        ([i], [i]) for i in range(size)
+    ]
+    assert {one.continuum for one in solved.equilibria} == {None}
+    assert "14 pure equilibria; all pure equilibria are listed" in solved.in_words
+    assert "the ends of 28 Lemke-Howson paths" in solved.in_words
 
 
 def test_dominated_strategies_do_not_make_a_game_large() -> None:
@@ -96,7 +98,7 @@ def test_dominated_strategies_do_not_make_a_game_large() -> None:
     a = np.vstack([np.ones(3), np.zeros((size, 3))])
     solved = solve(a, np.tile([2.0, 1, 0], (size + 1, 1)))
     assert solved.complete
-    assert [one.supports for one in solved.found] == [([0], [0])]
+    assert [one.supports for one in solved.equilibria] == [([0], [0])]
 
 
 def test_paths_that_fail_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,13 +107,13 @@ def test_paths_that_fail_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(seats_solution, "bimatrix_equilibria", fail)
     found = solve(*SEXES)
-    assert (found.complete, found.paths, found.lost) == (False, 4, 0)
+    assert (found.complete, found.paths, found.failed_paths) == (False, 4, 0)
     monkeypatch.setattr(seats_solution, "lemke_howson", fail)
     lost = solve(*SEXES)
-    assert len(lost.found) == 2
-    assert lost.in_words.endswith("4 paths of Lemke and Howson, of which 4 found no end")
+    assert len(lost.equilibria) == 2
+    assert lost.in_words.endswith("4 Lemke-Howson paths, of which 4 did not end")
     pennies = np.array([[1.0, -1], [-1, 1]])
-    assert solve(pennies, -pennies).in_words.startswith("no pure equilibrium, and no mixed one")
+    assert solve(pennies, -pennies).in_words.startswith("no pure equilibrium; no mixed one")
 
 
 def test_rounding_takes_no_equilibrium_away() -> None:
@@ -131,13 +133,13 @@ def test_payoffs_are_means_by_seat_over_configurations(well: Path) -> None:
     chosen = game(well, "bargaining")
     one = analyse_seats(chosen, draws=30)
     assert (one.seats, one.labels) == (("alice", "bob"), (("hard & fast", "luck"),) * 2)
-    by = ["player.alice", "player.bob", "configuration"]
-    cells = chosen.frame.group_by(by).agg(pl.col("payoff.alice", "payoff.bob").mean())
+    by = ["player_alice", "player_bob", "configuration"]
+    cells = chosen.frame.group_by(by).agg(pl.col("payoff_alice", "payoff_bob").mean())
     means = cells.drop("configuration").group_by(by[:2]).mean().sort(by[:2])
     for side, place in enumerate(one.seats):
         payoffs = one.game.payoffs()[side].ravel()
-        assert payoffs == pytest.approx(means[f"payoff.{place}"].to_numpy())
-    assert (one.matches, one.game.fewest, one.game.most) == (128, 16, 16)
+        assert payoffs == pytest.approx(means[f"payoff_{place}"].to_numpy())
+    assert (one.matches, one.game.min_instances, one.game.max_instances) == (128, 16, 16)
     assert one.paired
 
 
@@ -146,18 +148,18 @@ def test_the_gain_of_each_seat_can_be_what_it_wants(well: Path) -> None:
     paid, gained = (analyse_seats(chosen, payoff=name, draws=0) for name in ("payoff", "gain"))
     assert gained.game.payoffs()[0] == pytest.approx(paid.game.payoffs()[0] / 10_000)
     assert gained.units == ("share of the money",) * 2
-    assert gained.unsure == "no bootstrap draws were asked for"
+    assert gained.no_draws_reason == "no bootstrap draws were requested"
     with pytest.raises(ct.CheaptalkError, match='bargaining, by seat: no payoff "gan"'):
         analyse_seats(chosen, payoff="gan")
 
 
 def test_support_counts_the_draws_in_which_neither_would_switch(well: Path) -> None:
     one = analyse_seats(game(well, "persuasion"), payoff="gain", draws=60, seed=2)
-    assert one.drawn is not None
+    assert one.resampled is not None
     assert one.choice.without is not None
     counts: dict[tuple[str, str], int] = {}
     none = 0
-    for a, b in one.drawn:
+    for a, b in one.resampled:
         found = [
             (one.game.rows[i], one.game.columns[j])
             for i, j in np.ndindex(a.shape)
@@ -168,9 +170,9 @@ def test_support_counts_the_draws_in_which_neither_would_switch(well: Path) -> N
             counts[labels] = counts.get(labels, 0) + 1
     for pair in one.pairs:
         assert pair.support == pytest.approx(counts.get((pair.row, pair.column), 0) / 60)
-        assert all(got.low is not None and got.low <= (got.mean or 0) for got in pair.gets)
+        assert all(got.low is not None and got.low <= (got.mean or 0) for got in pair.payoffs)
     assert one.choice.without == pytest.approx(none / 60)
-    assert {(pair.row, pair.column) for pair in one.standing} >= counts.keys()
+    assert {(pair.row, pair.column) for pair in one.likely_pairs} >= counts.keys()
 
 
 def test_pairs_say_what_they_regret_and_who_replies_best() -> None:
@@ -186,7 +188,7 @@ def test_pairs_say_what_they_regret_and_who_replies_best() -> None:
 def test_strategies_can_be_left_out_of_either_seat(well: Path) -> None:
     one = analyse_bimatrix("sexes", table(*SEXES), without=["row 0"])
     assert one.labels == (("row 1",), ("column 0", "column 1"))
-    assert [found.supports for found in one.solved.found] == [([0], [1])]
+    assert [found.supports for found in one.solution.equilibria] == [([0], [1])]
     with pytest.raises(ct.CheaptalkError, match="sexes: a player has no strategy left"):
         analyse_bimatrix("sexes", table(*SEXES), without=["row 0", "row 1"])
     with pytest.raises(ct.CheaptalkError, match=r'no strategy "row 9" \(did you mean "row'):
@@ -199,32 +201,32 @@ def test_strategies_can_be_left_out_of_either_seat(well: Path) -> None:
 
 def test_missing_and_thin_cells_are_named(well: Path) -> None:
     chosen = game(well, "persuasion")
-    frame, pair = chosen.frame, pl.col("player.alice", "player.bob") == "luck"
+    frame, pair = chosen.frame, pl.col("player_alice", "player_bob") == "luck"
     lucky = pl.all_horizontal(pair)
     without = chosen._replace(frame=frame.filter(~lucky))
     with pytest.raises(ct.CheaptalkError, match="2 cells without a match: luck / luck in"):
         analyse_seats(without)
-    first = pl.col("deal") == pl.col("deal").first().over("configuration")
+    first = pl.col("instance") == pl.col("instance").first().over("configuration")
     thin = analyse_seats(chosen._replace(frame=frame.filter(~lucky | first)))
-    assert thin.unsure.startswith("2 cells with a single deal: luck / luck in")
+    assert thin.no_draws_reason.startswith("2 cells with a single instance: luck / luck in")
     assert thin.draws == 0
 
 
 def test_pooled_matches_need_not_have_played_every_configuration(well: Path) -> None:
     chosen = game(well, "negotiation")
     one, *_ = chosen.frame["configuration"].unique(maintain_order=True)
-    seldom = (pl.col("player.alice") == "luck") & (pl.col("configuration") == one)
+    seldom = (pl.col("player_alice") == "luck") & (pl.col("configuration") == one)
     part = chosen._replace(frame=chosen.frame.filter(~seldom))
     with pytest.raises(ct.CheaptalkError, match=r"without a match: luck / .* say pooled=True"):
         analyse_seats(part)
     pooled = analyse_seats(part, pooled=True, draws=20)
-    means = part.frame.group_by("player.alice", "player.bob").agg(pl.col("payoff.bob").mean())
-    ordered = means.sort("player.alice", "player.bob")["payoff.bob"].to_numpy()
+    means = part.frame.group_by("player_alice", "player_bob").agg(pl.col("payoff_bob").mean())
+    ordered = means.sort("player_alice", "player_bob")["payoff_bob"].to_numpy()
     assert pooled.game.payoffs()[1].ravel() == pytest.approx(ordered)
     assert not pooled.paired
-    none = chosen.frame.filter(pl.col("player.alice") != "luck")
-    alone = none.with_columns(pl.when(pl.col("player.bob") == "luck").then(pl.lit("new"))
-                              .otherwise("player.alice").alias("player.alice"))  # fmt: skip
+    none = chosen.frame.filter(pl.col("player_alice") != "luck")
+    alone = none.with_columns(pl.when(pl.col("player_bob") == "luck").then(pl.lit("new"))
+                              .otherwise("player_alice").alias("player_alice"))  # fmt: skip
     with pytest.raises(ct.CheaptalkError, match=r"leave strategies out$"):
         analyse_seats(chosen._replace(frame=alone), pooled=True)
 
@@ -232,7 +234,7 @@ def test_pooled_matches_need_not_have_played_every_configuration(well: Path) -> 
 # The map, data and page
 
 
-def test_maps_frame_best_replies_of_the_seat_and_equilibria_thickly() -> None:
+def test_maps_frame_best_responses_of_the_seat_and_equilibria_thickly() -> None:
     one = analyse_bimatrix("game", table([[3, 1], [0, 2]], [[2, 2], [0, 3]]))
     at = [
         {(round(sum(box.x) / 2), round(sum(box.y) / 2), layer.frame > 2)
@@ -255,7 +257,7 @@ def test_a_game_is_told_as_data(well: Path) -> None:
     data = json.loads(json.dumps(seats_json(one, 4)))
     assert (data["seats"], data["seed"], data["payoff"]) == (["alice", "bob"], 4, "gain")
     assert len(data["pairs"]) == 4
-    assert data["pairs"][0]["gets"]["bob"]["estimate"] == one.pairs[0].gets[1].estimate
+    assert data["pairs"][0]["gets"]["bob"]["estimate"] == one.pairs[0].payoffs[1].estimate
     assert set(data["equilibria"][0]["mixtures"]["alice"]) == {"hard & fast", "luck"}
     assert max(max(found["regrets"].values()) for found in data["equilibria"]) < 1e-9
 
@@ -278,14 +280,14 @@ def test_a_page_shows_every_pair_with_its_matches(well: Path, tmp_path: Path) ->
         (one, other) for one in ("hard & fast", "luck") for other in ("hard & fast", "luck")
     }
     link = rows[0][0].link or ""
-    assert "/studies/well/bargaining?player.alice=" in link
+    assert "/studies/well/bargaining?player_alice=" in link
     low, high = rows[0][2].number("data-low"), rows[0][2].number("data-high")
     assert low is not None
     assert high is not None
     assert low <= (rows[0][2].number() or 0) <= high
     assert "Support" in page.headings("bargaining-pure")
     assert len(page.tables["persuasion-equilibria"]) > 1
-    assert "4 configurations weighing alike" in page.text
+    assert "4 configurations with equal weights" in page.text
     assert "20 draws with the seed 0" in page.text
     assert len(page.charts()) == 4
 
@@ -295,24 +297,24 @@ def test_a_page_of_a_file_speaks_of_no_matches(tmp_path: Path) -> None:
     pennies = np.array([[1, -1], [-1, 1]])
     seats_report("pennies", [analyse_bimatrix("pennies", table(pennies, -pennies))], file)
     page = Page(file.read_text(encoding="utf-8"))
-    assert "From every pair one side would switch" in page.text
+    assert "The mean payoffs have no pure equilibrium" in page.text
     assert "row 0 0.500, row 1 0.500" in page.text
-    assert "given without the matches behind them" in page.text
+    assert "given without matches" in page.text
     assert page.headings("pennies-pairs")[-1] == "Bo replies best"
 
 
 def test_few_instances_per_configuration_show_no_certainty(well: Path) -> None:
     """With two instances each, every draw may agree, and the sentence said "in 100 % of draws"."""
     chosen = game(well, "bargaining")
-    instances = chosen.frame["deal"].unique().sort()
-    two = chosen.frame.filter(pl.col("deal").is_in(instances[:2].implode()))
+    instances = chosen.frame["instance"].unique().sort()
+    two = chosen.frame.filter(pl.col("instance").is_in(instances[:2].implode()))
     few, more = (
         answer(analyse_seats(chosen._replace(frame=frame), draws=20)).text
         for frame in (two, chosen.frame)
     )
-    assert "has 8 instances, and it takes 9" in few
+    assert "has 8 instances; at least 9 are needed" in few
     assert "of draws" not in few
-    assert "it takes" not in more
+    assert "are needed" not in more
     assert "of draws" in more
 
 
@@ -335,7 +337,7 @@ def test_a_browser_draws_both_maps_on_a_telephone_too(well: Path, tmp_path: Path
 
 def test_a_file_of_two_players_is_solved_and_exported(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "sexes.csv").write_text(FILE, encoding="utf-8")
-    done = cheaptalk("metagame", "sexes.csv", "--out", "page.html", "--export", "sexes.nfg")
+    done = cheaptalk("metagame", "sexes.csv", "--out", "page.html", "--save-payoffs", "sexes.nfg")
     assert (done.status, done.said) == (0, "")
     assert done.out.splitlines()[:4] == [
         "sexes: row x column, 2 x 2 strategies",
@@ -358,7 +360,10 @@ def test_a_file_of_two_players_is_solved_and_exported(cheaptalk: Command, tmp_pa
 def test_a_symmetric_file_can_be_solved_by_seat_too(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "chicken.csv").write_text(",hawk,dove\nhawk,-1,2\ndove,0,1\n", encoding="utf-8")
     assert "1 symmetric equilibrium" in cheaptalk("metagame", "chicken.csv").out
-    assert "2 pure equilibria, 1 mixed" in cheaptalk("metagame", "chicken.csv", "--by-seat").out
+    assert (
+        "2 pure equilibria, 1 mixed"
+        in cheaptalk("metagame", "chicken.csv", "--two-populations").out
+    )
 
 
 def test_many_equilibria_are_cut_short(cheaptalk: Command, tmp_path: Path) -> None:
@@ -373,7 +378,7 @@ def test_many_equilibria_are_cut_short(cheaptalk: Command, tmp_path: Path) -> No
 def test_many_pairs_are_cut_short(cheaptalk: Command, tmp_path: Path) -> None:
     """Where nothing is at stake every pair is an equilibrium in every draw."""
     path = play(tmp_path, IDLE)
-    done = cheaptalk("metagame", "idle", "--store", str(path), "--by-seat", "--bootstrap", "9")
+    done = cheaptalk("metagame", "idle", "--store", str(path), "--two-populations", "--draws", "9")
     assert done.status == 0
     assert "1 continuum of equilibria, and no others" in done.out
     assert "and 6 pairs more" in done.out
@@ -381,27 +386,30 @@ def test_many_pairs_are_cut_short(cheaptalk: Command, tmp_path: Path) -> None:
 
 def test_a_study_is_solved_by_seat(cheaptalk: Command, well: Path) -> None:
     arguments = ["metagame", "well", "--store", str(well), "--game", "bargaining"]
-    done = cheaptalk(*arguments, "--by-seat", "--payoff", "gain", "--bootstrap", "40")
+    done = cheaptalk(*arguments, "--two-populations", "--payoff", "gain", "--draws", "40")
     assert done.status == 0
     lines = done.out.splitlines()
     assert lines[0] == "bargaining: alice x bob, 2 x 2 strategies, 128 matches, by gain"
-    assert "In brackets: 95 % of 40 bootstrap draws of at least 16 deals" in done.out
-    assert "* marks those of the mean payoffs" in done.out
-    exact = cheaptalk(*arguments, "--by-seat", "--payoff", "gain", "--bootstrap", "0", "--json")
+    assert "In brackets: 95 % of 40 bootstrap draws of at least 16 instances" in done.out
+    assert "* marks pure equilibria of the mean payoffs" in done.out
+    exact = cheaptalk(*arguments, "--two-populations", "--payoff", "gain", "--draws", "0", "--json")
     (told,) = json.loads(exact.out)
     assert (told["draws"], told["payoff"], told["pooled"]) == (0, "gain", False)
-    plain = cheaptalk(*arguments, "--bootstrap", "0")
-    assert "--by-seat asks who would be sent to which" in plain.out
+    plain = cheaptalk(*arguments, "--draws", "0")
+    assert "Use --two-populations to analyse each seat separately" in plain.out
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--payoff", "gain"], "--payoff: it goes with --by-seat"),
-        (["--by-seat", "--next", "9"], "--next: it is for games in which everybody sits in both"),
-        (["--by-seat", "--payoff", "joy"], 'no payoff "joy" (known: payoff, gain)'),
+        (["--payoff", "gain"], "--payoff: requires --two-populations"),
         (
-            ["--by-seat", "--payoff", "gain", "--without", "x"],
+            ["--two-populations", "--propose", "9"],
+            "--propose: not valid for two populations",
+        ),
+        (["--two-populations", "--payoff", "joy"], 'no payoff "joy" (known: payoff, gain)'),
+        (
+            ["--two-populations", "--payoff", "gain", "--exclude", "x"],
             'no strategy "x" (known: hard & fast, luck)',
         ),
     ],
@@ -419,12 +427,12 @@ def test_what_makes_no_sense_by_seat_is_an_error(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("a,x,nan,2", '"a" against "x": "nan" is no number'),
-        ("a,x,1,two", '"a" against "x": "two" is no number'),
-        ('a,x,"1,234",2', '"1,234" could be read in more than one way'),
-        ("a,x,1,234,2", "there are 5 cells where the heading has 4"),
+        ("a,x,nan,2", '"a" against "x": "nan" is not a number'),
+        ("a,x,1,two", '"a" against "x": "two" is not a number'),
+        ('a,x,"1,234",2', '"1,234" is ambiguous'),
+        ("a,x,1,234,2", "there are 5 cells but the heading has 4"),
         ("a,x,,2", "the cell is empty"),
-        ("a,x,1,2\na,x,1,2", "this cell is there before"),
+        ("a,x,1,2\na,x,1,2", "this cell is repeated"),
         ("a,x,1,2\na,y,1,2\nb,x,1,2", 'there is no payoff of "b" against "y"'),
     ],
 )
@@ -433,7 +441,7 @@ def test_a_bad_cell_is_named_and_nothing_written(
 ) -> None:
     file = tmp_path / "bad.csv"
     file.write_text(f"row,column,payoff,other\n{line}\n", encoding="utf-8")
-    done = cheaptalk("metagame", "bad.csv", "--out", "page.html", "--export", "bad.nfg")
+    done = cheaptalk("metagame", "bad.csv", "--out", "page.html", "--save-payoffs", "bad.nfg")
     assert done.status == 2
     assert said in done.said
     assert [one.name for one in tmp_path.iterdir() if one.is_file()] == ["bad.csv"]
@@ -441,5 +449,5 @@ def test_a_bad_cell_is_named_and_nothing_written(
 
 def test_a_file_says_itself_what_is_paid(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "sexes.csv").write_text(FILE, encoding="utf-8")
-    for more in (["--by-seat", "--pooled"], ["--provider", "box=x"]):
+    for more in (["--two-populations", "--pool-configurations"], ["--provider", "box=x"]):
         assert cheaptalk("metagame", "sexes.csv", *more).status == 2

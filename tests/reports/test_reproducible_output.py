@@ -28,7 +28,7 @@ FIRST: dict[str, Any] = {
             ("luck", "random"),
         )
     },
-    "deals": 7,
+    "instances": 7,
 }
 SECOND = FIRST | {"name": "second", "seed": 2}
 FIRST["players"]["luck"]["strategies"]["item_bargaining"] = "walk"
@@ -47,8 +47,8 @@ COMMANDS = (
     ("compare", "first", "second", "--out", "compare.html"),
     ("leaderboard", "first", "second", "--out", "leaderboard.html"),
     ("metagame", "first", "--game", "item_bargaining", "--out", "metagame.html"),
-    ("profile", "random", "--battery", "../mine.yaml", "--against", "../before.json",
-     "--workers", "1", "--out", "profile.html", "--data", "profile.json"),
+    ("profile", "random", "--battery", "../mine.yaml", "--compare-to", "../before.json",
+     "--workers", "1", "--out", "profile.html", "--json-file", "profile.json"),
 )  # fmt: skip
 SCRIPT = """
 import sys

@@ -5,7 +5,7 @@ from typing import Any
 from cheaptalk.models import Usage
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.ledger.spending import Sending
-from cheaptalk.reports.study.facts import NOBODY, UNNAMED, Served, served
+from cheaptalk.reports.study.facts import NULL_OBSERVER, UNNAMED, Served, served
 from tests.pages import Page
 from tests.played import EVIL
 from tests.reports.conftest import Reported
@@ -35,10 +35,10 @@ def test_sendings_are_told_apart_by_who_answered_and_how() -> None:
     assert ways == [
         Served("a", "openai/m", "m-2026", "schema", half, 2, 1, 50.0, 200.0),
         Served("a", "openai/m", "m-2027", "schema", half, 1, 0, None, None),
-        Served("a", "openai/m", NOBODY, "schema", half, 1, 0, 100.0, 100.0),
+        Served("a", "openai/m", NULL_OBSERVER, "schema", half, 1, 0, 100.0, 100.0),
         Served("b", "openai/m", "m-2026", "schema", half, 1, 0, 250.0, 250.0),
         Served("b", "openai/m", "m-2026", "text", {}, 1, 0, 300.0, 300.0),
-        Served("b", "openai/m", NOBODY, None, {}, 1, 0, 300.0, 300.0),
+        Served("b", "openai/m", NULL_OBSERVER, None, {}, 1, 0, 300.0, 300.0),
     ]
     used = Usage(input_tokens=10, output_tokens=2)
     assert costs["a"] == Cost(3, used + used, 0.5, unpriced=1, uncounted=1)
@@ -52,7 +52,7 @@ def test_the_methods_name_the_models_that_answered(badly: Any, reported: Reporte
     asked = {(row[0], row[1]) for row in rows}
     assert asked == {(EVIL, "vllm/evil"), ("mute", "vllm/mute"), ("broken", "vllm/broken")}
     assert {row[2] for row in rows if row[0] == EVIL} == {"evil-2026", UNNAMED}
-    assert NOBODY in {row[2] for row in rows if row[0] == "broken"}
+    assert NULL_OBSERVER in {row[2] for row in rows if row[0] == "broken"}
     sent = sum(int(row[5].text) for row in page.tables["models"][1:])
     calls = sum(row["Calls"].number() or 0 for row in page.rows("costs"))
     assert sent == calls > 0

@@ -22,7 +22,7 @@ from tests.fakes import install_game
 from tests.pages import Cell, Page
 from tests.played import BADLY, EVIL, HALTED, WELL, play
 from tests.reports.conftest import Reported
-from tests.toys import BOX, Guessing
+from tests.toys import SPEC, Guessing
 
 
 def records_of(path: Path) -> list[ct.MatchRecord]:
@@ -40,7 +40,7 @@ Place = tuple[str, str]
 def summed_up(values: Iterable[tuple[Place, float, tuple[float, float]]]) -> dict[str, Any]:
     """The mean of values with place and bounds, its interval and what is behind it."""
     rows = [(*place, value, *ends) for place, value, ends in values]
-    columns = ["configuration", "deal", "x", "least", "most"]
+    columns = ["configuration", "instance", "x", "least", "most"]
     frame = pl.DataFrame(rows, schema=columns, orient="row")
     found = ct.statistics.mean_intervals(
         frame, ["x"], strata=["configuration"], bounds={"x": ("least", "most")}
@@ -49,19 +49,19 @@ def summed_up(values: Iterable[tuple[Place, float, tuple[float, float]]]) -> dic
 
 
 def measured(record: ct.MatchRecord) -> Mapping[str, float | None]:
-    measures = ct.game_box(record.game).measures.values()
+    metrics = ct.get_game(record.game).metrics.values()
     payoffs = record.payoffs or {}
-    return {m.name.replace("_", " "): m.of(record.result()) for m in measures} | {
+    return {m.name.replace("_", " "): m.of(record.result()) for m in metrics} | {
         f"payoff {role}": value for role, value in payoffs.items()
     }
 
 
 def bounds_of(record: ct.MatchRecord, heading: str) -> tuple[float, float]:
-    """The least and the most that a measure or a payoff can be in a match."""
+    """The least and the most that a metric or a payoff can be in a match."""
     if heading.startswith("Payoff "):
         return record.rules.payoff_bounds()[heading.removeprefix("Payoff ").lower()]
     name = heading.lower().replace(" ", "_")
-    return ct.game_box(record.game).measures[name].bounds_in(record.rules)
+    return ct.get_game(record.game).metrics[name].bounds_in(record.rules)
 
 
 @pytest.mark.parametrize("game", ["bargaining", "negotiation", "persuasion"])
@@ -80,7 +80,7 @@ def test_every_number_of_a_pairing_is_what_its_matches_say(
         assert row.pop("Valid at first try").number() == 100
         for heading, cell in row.items():
             known = [
-                ((str(r.parameters), r.deal_key), value, bounds_of(r, heading))
+                ((str(r.parameters), r.instance_key), value, bounds_of(r, heading))
                 for r in matches
                 if (value := measured(r)[heading.lower()]) is not None
             ]
@@ -131,30 +131,30 @@ def test_every_measure_and_parameter_is_explained(well: Path, reported: Reported
     ids = set(page.attributes("id"))
     assert {link[1:] for link in page.attributes("href") if link.startswith("#")} <= ids
     for name in ("bargaining", "negotiation", "persuasion"):
-        box = ct.game_box(name)
-        for measure in box.measures.values():
-            assert f"about-{name}-players-{measure.name}" in ids
-            assert measure.meaning in page.text
-    assert field_meanings(ct.game_box("negotiation").rules)["buyer_factor"] in page.text
+        box = ct.get_game(name)
+        for metric in box.metrics.values():
+            assert f"about-{name}-players-{metric.name}" in ids
+            assert metric.meaning in page.text
+    assert field_meanings(ct.get_game("negotiation").rules)["buyer_factor"] in page.text
 
 
 def test_methods_say_which_intervals_are_adjusted(well: Path, reported: Reported) -> None:
     text = " ".join(reported(well).text.split())
     assert "covers the true mean in 95 %" not in text  # of thin data it does not
-    assert "its interval has a nominal coverage of 95 %" in text
+    assert "Intervals have a nominal coverage of 95 %" in text
     assert "intervals in tables and charts are not adjusted for the number of comparisons" in text
-    assert "calls simultaneous is adjusted for all rivals and roles of its game" in text
+    assert "are called simultaneous are adjusted for all rivals and roles of its game" in text
     assert "(simultaneous 95 % interval " in text  # two roles
 
 
 def test_a_match_a_cell_has_no_interval_and_says_why(tmp_path: Path, reported: Reported) -> None:
     games = [{"game": "bargaining", "fixed": {"horizon": 3}}]
-    page = reported(play(tmp_path, WELL | {"games": games, "deals": 1, "repeats": 1}))
+    page = reported(play(tmp_path, WELL | {"games": games, "instances": 1, "repeats": 1}))
     for row in page.rows("bargaining-pairings"):
         assert row["Finished"].number() == 1
         assert "data-low" not in row["Alice gain"].attributes
-        assert row["Alice gain"].text.endswith("one deal")
-        assert row["Alice gain"].title == "1 match in 1 deal"
+        assert row["Alice gain"].text.endswith("one instance")
+        assert row["Alice gain"].title == "1 match in 1 instance"
 
 
 def test_what_was_always_so_is_shown_with_what_may_have_gone_unseen(
@@ -165,7 +165,7 @@ def test_what_was_always_so_is_shown_with_what_may_have_gone_unseen(
     page = reported(play(tmp_path, WELL | {"games": games, "players": players}))
     (row,) = page.rows("bargaining-pairings")
     assert row["Agreement"].text == "1.000at least 0.473 (4 of 4)"
-    assert row["Agreement"].title == "95 % interval 0.473 to 1.000; 8 matches in 4 deals"
+    assert row["Agreement"].title == "95 % interval 0.473 to 1.000; 8 matches in 4 instances"
 
 
 def test_what_is_not_finished_is_counted_beside_the_scores(badly: Path, reported: Reported) -> None:
@@ -192,7 +192,7 @@ def test_kinds_of_answers_are_rates_of_all_answers(badly: Path, reported: Report
         for kind in ("Ok", "Repaired", "Unparsable"):
             rate = 100 * kinds[kind.lower()] / kinds.total() if kinds else None
             assert row[kind].number() == (pytest.approx(rate) if kinds else None)
-        forfeits = [(one.player, one.place) for record in records for one in record.forfeits]
+        forfeits = [(one.player, one.seat) for record in records for one in record.forfeits]
         assert row["Forfeited"].number() == forfeits.count((who, role))
 
 
@@ -222,7 +222,7 @@ def test_kinds_of_answers_stand_beside_every_score(badly: Path, reported: Report
 
 def test_players_without_a_scored_match_are_named(badly: Path, reported: Reported) -> None:
     page = reported(badly)
-    assert "Without a scored match, and so not in the figures: broken, mute." in page.text
+    assert "Not in the figures, because they have no scored match: broken, mute." in page.text
     dots = [chart for chart in page.charts() if "<circle" in chart and "Payoff" not in chart]
     assert dots
     assert not any(">broken</text>" in chart for chart in dots)
@@ -231,16 +231,16 @@ def test_players_without_a_scored_match_are_named(badly: Path, reported: Reporte
 def test_an_unfinished_study_says_so(tmp_path: Path, reported: Reported) -> None:
     page = reported(play(tmp_path, HALTED))
     assert "This study is not complete." in page.text
-    assert re.search(r"Of its matches, \d+ have not begun, \d+ are live", page.text)
-    assert "Calls to models9whatever" in page.text
+    assert re.search(r"Of its matches, \d+ have not started, \d+ are live", page.text)
+    assert "Calls to models9failed attempts included" in page.text
 
 
 def test_a_study_of_failures_alone_is_reported(tmp_path: Path, reported: Reported) -> None:
     players = {"broken": {"model": "vllm/broken"}}
     page = reported(play(tmp_path, BADLY | {"players": players}))
-    assert "6 failed. What follows covers the 0 that finished." in page.text
+    assert "6 failed. The results cover the 0 finished matches." in page.text
     assert f"out of order {EVIL}" in page.text
-    assert page.text.count("No match finished, so there is nothing to score.") == 2
+    assert page.text.count("No match finished, so there are no scores.") == 2
     assert [row["Failed"].number() for row in page.rows("persuasion-pairings")] == [4]
 
 
@@ -249,7 +249,7 @@ def test_a_study_without_matches_is_reported(tmp_path: Path, reported: Reported)
     with ct.Store.open(path, create=True) as store:
         store.register_study("empty", {"name": "empty"})
     page = reported(path)
-    assert "No match of this study has begun." in page.text
+    assert "No match of this study has started." in page.text
     assert len(page.source) < 100_000
 
 
@@ -353,7 +353,7 @@ def test_charts_show_the_tables_numbers_and_lead_to_their_matches(
         assert f">{fixed(row['Agreement'].number() or 0, 2)}</text>" in mark
         (href,) = re.findall('href="([^"]*)"', mark)
         query = parse_qs(urlsplit(unescape(href)).query)
-        assert (query["player.alice"], query["status"]) == ([alice], ["finished"])
+        assert (query["player_alice"], query["status"]) == ([alice], ["finished"])
 
 
 def test_one_pairing_has_no_matrix(tmp_path: Path, reported: Reported) -> None:
@@ -393,8 +393,8 @@ def test_links_name_the_players_exactly(well: Path, reported: Reported) -> None:
     for row in page.rows("bargaining-pairings"):
         query = parse_qs(urlsplit(row["Agreement"].link or "").query)
         assert query == {
-            "player.alice": [row["Alice"].text],
-            "player.bob": [row["Bob"].text],
+            "player_alice": [row["Alice"].text],
+            "player_bob": [row["Bob"].text],
             "status": ["finished"],
         }
 
@@ -405,7 +405,7 @@ def test_many_players_get_one_colour_and_short_labels(tmp_path: Path, reported: 
         for share in (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6)
     }
     games = [{"game": "bargaining", "fixed": {"horizon": 2}}]
-    page = reported(play(tmp_path, WELL | {"games": games, "players": players, "deals": 2}))
+    page = reported(play(tmp_path, WELL | {"games": games, "players": players, "instances": 2}))
     (cloud,) = [chart for chart in page.charts() if "Efficiency and fairness" in chart]
     assert cloud.count("<circle") == 49
     assert len(set(re.findall('<circle [^>]*fill="([^"]*)"', cloud))) == 1
@@ -418,12 +418,12 @@ def test_many_players_get_one_colour_and_short_labels(tmp_path: Path, reported: 
 def test_games_of_others_get_a_report_too(
     tmp_path: Path, reported: Reported, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install_game(monkeypatch, BOX)
+    install_game(monkeypatch, SPEC)
     study = {
         "name": "toys",
         "games": [{"game": "guessing", "grid": {"talk": [True, False]}}],
         "players": {"careful": {"strategy": "own_card", "plus": 1}, "wild": {"strategy": "random"}},
-        "deals": 5,
+        "instances": 5,
     }
     page = reported(play(tmp_path, study))
     headings = page.headings("guessing-pairings")

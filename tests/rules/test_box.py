@@ -1,4 +1,4 @@
-"""A game's box: strategies with their settings, measures with their variants."""
+"""A game's box: strategies with their settings, metrics with their variants."""
 
 import sys
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ from pydantic import Field, ValidationError
 
 from cheaptalk.rules import (
     Action,
-    Asked,
     Chance,
-    GameBox,
-    Measure,
+    DecisionRequest,
+    GameSpec,
+    Metric,
     Result,
     RulesError,
     StyleFile,
@@ -22,13 +22,13 @@ from cheaptalk.rules import (
     strategy,
 )
 from tests import toys
-from tests.toys import BOX, Cards, Guess, Guessing, Score
+from tests.toys import SPEC, Cards, Guess, Guessing, Score
 
 RESULT = Result(Guessing(), Cards(left=1, right=1), Score(left=2, right=1))
 
 
-def asked() -> Asked:
-    return Table(Guessing(talk=False), Cards(left=1, right=2), "seed").asked("right")
+def asked() -> DecisionRequest:
+    return Table(Guessing(talk=False), Cards(left=1, right=2), "seed").request("right")
 
 
 def test_a_strategy_is_called_like_its_function_and_knows_its_roles() -> None:
@@ -61,18 +61,18 @@ def test_a_strategy_with_settings_is_a_plain_function() -> None:
 
 def test_a_strategy_without_a_docstring_has_no_meaning() -> None:
     @strategy("left")
-    def mute(asked: Asked, *, share: Annotated[float, Field(ge=0)] = 1) -> Action:
+    def mute(asked: DecisionRequest, *, share: Annotated[float, Field(ge=0)] = 1) -> Action:
         return Guess(number=1)
 
     assert mute.meaning == ""
     assert mute.roles == ("left",)
 
 
-def untyped(asked: Asked, *, share=0.5) -> Action:  # type: ignore[no-untyped-def]  # noqa: ANN001 - what is refused
+def untyped(asked: DecisionRequest, *, share=0.5) -> Action:  # type: ignore[no-untyped-def]  # noqa: ANN001 - what is refused
     return Guess(number=1)
 
 
-def without_default(asked: Asked, *, share: float) -> Action:
+def without_default(asked: DecisionRequest, *, share: float) -> Action:
     return Guess(number=1)
 
 
@@ -90,11 +90,11 @@ from tests.toys import Guessing as Base
 class Guessing(Base):
     pass
 """
-MEASURES = """
-from cheaptalk.rules import Measure, Series
+METRICS = """
+from cheaptalk.rules import Metric, Series
 from tests.toys import HITS, hits
 
-MEASURES = (HITS, Measure("twice", hits))
+METRICS = (HITS, Metric("twice", hits))
 """
 
 
@@ -107,7 +107,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (folder / "styles" / f"{style}.jinja").write_text("")
     (folder / "rules.py").write_text(RULES)
     (folder / "strategies.py").write_text("from tests.toys import own_card, random")
-    (folder / "measures.py").write_text(MEASURES)
+    (folder / "metrics.py").write_text(METRICS)
     monkeypatch.syspath_prepend(tmp_path)
     yield folder
     for name in [name for name in sys.modules if name.startswith(folder.name)]:
@@ -115,46 +115,46 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_a_box_is_made_of_what_stands_in_its_folder(package: Path) -> None:
-    box = GameBox.of(package.name)
-    assert (box.name, box.rules.__module__) == ("guessing", "folder_of_a_game.rules")
-    assert list(box.strategies) == ["own_card", "random"]
-    assert list(box.measures) == ["hits", "twice"]
-    assert (box.series, box.checks) == ({}, {})
-    assert list(box.styles.items()) == [
+    game_spec = GameSpec.of(package.name)
+    assert (game_spec.name, game_spec.rules.__module__) == ("guessing", "folder_of_a_game.rules")
+    assert list(game_spec.strategies) == ["own_card", "random"]
+    assert list(game_spec.metrics) == ["hits", "twice"]
+    assert (game_spec.series, game_spec.checks) == ({}, {})
+    assert list(game_spec.styles.items()) == [
         ("long", StyleFile("long.jinja")), ("short", StyleFile("short.jinja")),
     ]  # fmt: skip
-    assert box.words == package / "styles"
+    assert game_spec.words == package / "styles"
 
 
 def test_series_and_checks_of_a_game_stand_with_its_measures(package: Path) -> None:
     more = 'SERIES = (Series("by round", lambda result: []),)\nCHECKS = {"honesty": dict}\n'
-    (package / "measures.py").write_text(MEASURES + more)
-    box = GameBox.of(package.name)
-    assert list(box.series) == ["by round"]
-    assert list(box.checks) == ["honesty"]
+    (package / "metrics.py").write_text(METRICS + more)
+    game_spec = GameSpec.of(package.name)
+    assert list(game_spec.series) == ["by round"]
+    assert list(game_spec.checks) == ["honesty"]
 
 
 def test_the_author_can_order_styles_and_name_their_codecs(package: Path) -> None:
-    box = GameBox.of(package.name, styles=["short", "long"], codecs={"long": "tagged"})
-    assert list(box.styles.items()) == [
+    game_spec = GameSpec.of(package.name, styles=["short", "long"], codecs={"long": "tagged"})
+    assert list(game_spec.styles.items()) == [
         ("short", StyleFile("short.jinja")), ("long", StyleFile("long.jinja", codec="tagged")),
     ]  # fmt: skip
-    assert list(GameBox.of(package.name, styles=["short"]).styles) == ["short"]
-    with pytest.raises(ValueError, match="no style is named lonng"):
-        GameBox.of(package.name, codecs={"lonng": "tagged"})
+    assert list(GameSpec.of(package.name, styles=["short"]).styles) == ["short"]
+    with pytest.raises(ValueError, match="unknown style lonng"):
+        GameSpec.of(package.name, codecs={"lonng": "tagged"})
 
 
 def test_a_parameter_without_a_default_is_refused(package: Path) -> None:
     (package / "rules.py").write_text(f"{RULES}    loud: bool\n")
     with pytest.raises(RulesError, match='parameter "loud" has no default; write NAME: TYPE = DEF'):
-        GameBox.of(package.name)
+        GameSpec.of(package.name)
 
 
 @pytest.mark.parametrize(("text", "number"), [("", 0), (RULES + "class More(Base): pass", 2)])
 def test_a_folder_holds_one_game(package: Path, text: str, number: int) -> None:
     (package / "rules.py").write_text(text)
-    with pytest.raises(TypeError, match=rf"must hold one game, not {number}"):
-        GameBox.of(package.name)
+    with pytest.raises(TypeError, match=rf"must contain one game, not {number}"):
+        GameSpec.of(package.name)
 
 
 def test_a_game_declares_what_every_game_does(package: Path) -> None:
@@ -162,17 +162,17 @@ def test_a_game_declares_what_every_game_does(package: Path) -> None:
     (package / "rules.py").write_text(text)
     lacking = "Bare does not declare roles, events, actions, outcome_type"
     with pytest.raises(RulesError, match=lacking):
-        GameBox.of(package.name)
+        GameSpec.of(package.name)
 
 
 def test_no_measure_hides_another_of_its_name(package: Path) -> None:
-    (package / "measures.py").write_text(MEASURES + 'MEASURES += (Measure("hits", hits),)\n')
-    with pytest.raises(RulesError, match='two measure entries are called "hits"'):
-        GameBox.of(package.name)
+    (package / "metrics.py").write_text(METRICS + 'METRICS += (Metric("hits", hits),)\n')
+    with pytest.raises(RulesError, match='two metric entries are named "hits"'):
+        GameSpec.of(package.name)
 
 
 def test_the_box_is_called_like_its_game() -> None:
-    assert BOX.name == "guessing"
+    assert SPEC.name == "guessing"
 
 
 def doubled(result: Result) -> float:
@@ -181,17 +181,17 @@ def doubled(result: Result) -> float:
 
 
 def test_a_measure_reads_the_paper_s_number_or_the_published_one() -> None:
-    both = Measure("hits", toys.hits, published=doubled)
+    both = Metric("hits", toys.hits, published=doubled)
     assert both.variant(as_published=False)(RESULT) == 3
     assert both.variant(as_published=True)(RESULT) == 6
-    assert Measure("hits", toys.hits).variant(as_published=True)(RESULT) == 3
+    assert Metric("hits", toys.hits).variant(as_published=True)(RESULT) == 3
     assert both.meaning == "Right guesses of both seats together."
-    assert Measure("none", lambda result: None).meaning == ""
+    assert Metric("none", lambda result: None).meaning == ""
 
 
 def test_a_result_has_the_answers_only_if_it_was_given_them() -> None:
-    made = Result.of(RESULT.game, RESULT.deal, RESULT.outcome)
+    made = Result.of(RESULT.game, RESULT.instance, RESULT.outcome)
     assert made == RESULT
     assert list(made.given()) == []
     table = Table(Guessing(), Cards(left=1, right=1), Chance("seed").seed)
-    assert Result(RESULT.game, RESULT.deal, RESULT.outcome, lambda: table.given).given() == []
+    assert Result(RESULT.game, RESULT.instance, RESULT.outcome, lambda: table.given).given() == []

@@ -85,7 +85,7 @@ def test_whole_numbers_lie_within_their_ends(seed: str, low: int, width: int) ->
 
 
 def test_whole_numbers_of_no_range_are_refused() -> None:
-    with pytest.raises(ValueError, match="no whole number lies between 2 and 1"):
+    with pytest.raises(ValueError, match="no integer lies between 2 and 1"):
         stream().integer(2, 1)
 
 

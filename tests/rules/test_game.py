@@ -10,14 +10,14 @@ import pytest
 from pydantic import Field, PydanticUserError, ValidationError
 
 from cheaptalk.rules import (
+    Actor,
     Ask,
     Chance,
-    Deal,
     Game,
     Horizon,
+    Instance,
     Outcome,
     RulesError,
-    Seat,
     Secret,
     Value,
     suggest,
@@ -75,22 +75,22 @@ def test_players_are_called_by_role_unless_named() -> None:
 
 
 def test_names_are_of_places_and_differ() -> None:
-    with pytest.raises(ValidationError, match='no place "middle"; the places are left, right'):
+    with pytest.raises(ValidationError, match='unknown seat "middle"; the seats are left, right'):
         Guessing(names={"middle": "Ann"})
-    with pytest.raises(ValidationError, match="two places may not have the same name"):
+    with pytest.raises(ValidationError, match="two seats have the same name"):
         Guessing(names={"left": "Right"})
 
 
 def test_a_seat_for_each_place_unless_the_game_says_otherwise() -> None:
-    assert Guessing().seats == (Seat("left", "left"), Seat("right", "right"))
+    assert Guessing().actors == (Actor("left", "left"), Actor("right", "right"))
 
 
 class Team(Guessing):
     """Two seats of one place."""
 
     @property
-    def seats(self) -> tuple[Seat, ...]:
-        return Seat("left_1", "left"), Seat("left_2", "left"), Seat("right", "right")
+    def actors(self) -> tuple[Actor, ...]:
+        return Actor("left_1", "left"), Actor("left_2", "left"), Actor("right", "right")
 
     def payoffs(self, outcome: Score) -> dict[str, float]:
         return {"left_1": 1.0, "left_2": 2.5, "right": -1.0}
@@ -100,19 +100,22 @@ class Team(Guessing):
 
 
 def test_a_place_gets_what_all_its_seats_get() -> None:
-    assert Team().place_payoffs(Score(left=0, right=0)) == {"left": 3.5, "right": -1.0}
+    assert Team().seat_payoffs(Score(left=0, right=0)) == {"left": 3.5, "right": -1.0}
 
 
 @pytest.mark.parametrize(
     ("paid", "saying"),
     [
-        ({"left": 35.0, "right": 0.0}, r'"left" gets 35, which is not between 0 and 10, its payof'),
+        (
+            {"left": 35.0, "right": 0.0},
+            r'the payoff of "left" is 35, which is not between 0 and 10; fix',
+        ),
         (
             {"left": 1.0, "right": math.nan},
-            r'payoffs\(\) gives "right" nan, which is no finite number; ',
+            r'payoffs\(\) returns nan for "right", which is not a finite number; ',
         ),
-        ({"left": 1.0}, r"payoffs\(\) pays left, and the seats are left, right"),
-        ({"left": 1.0, "up": 1.0, "right": 0.0}, r"payoffs\(\) pays left, up, right, and the"),
+        ({"left": 1.0}, r"payoffs\(\) pays left, but the actors are left, right"),
+        ({"left": 1.0, "up": 1.0, "right": 0.0}, r"payoffs\(\) pays left, up, right, but the"),
     ],
 )
 def test_what_is_paid_lies_in_the_declared_bounds(paid: dict[str, float], saying: str) -> None:
@@ -124,7 +127,7 @@ def test_what_is_paid_lies_in_the_declared_bounds(paid: dict[str, float], saying
             return {"left": (0.0, 10.0), "right": (0.0, 20.0)}
 
     with pytest.raises(RulesError, match=f"^guessing: {saying}"):
-        Paying().place_payoffs(Score(left=0, right=0))
+        Paying().seat_payoffs(Score(left=0, right=0))
 
 
 @pytest.mark.parametrize(("paid", "fits"), [(1.0, True), (1.5, False)])
@@ -133,7 +136,7 @@ def test_what_all_places_of_a_role_get_lies_in_the_declared_bounds(paid: float, 
         roles: ClassVar[tuple[str, ...]] = ("guest",)
 
         @property
-        def places(self) -> dict[str, str]:
+        def seats(self) -> dict[str, str]:
             return dict.fromkeys(("left", "right"), "guest")
 
         def payoffs(self, outcome: Score) -> dict[str, float]:
@@ -147,25 +150,29 @@ def test_what_all_places_of_a_role_get_lies_in_the_declared_bounds(paid: float, 
             return {"guest": (2.0, 2.0)}
 
     if fits:
-        assert Sharing().place_payoffs(Score(left=0, right=0)) == {"left": 1.0, "right": 1.0}
+        assert Sharing().seat_payoffs(Score(left=0, right=0)) == {"left": 1.0, "right": 1.0}
         return
-    said = r'guessing: the places of the role "guest" get 2.5, which is not between 2 and 2, its to'
+    said = (
+        r'guessing: the total payoff of the role "guest" is 2.5, which is not between 2 and 2; fix'
+    )
     with pytest.raises(RulesError, match=said):
-        Sharing().place_payoffs(Score(left=0, right=0))
+        Sharing().seat_payoffs(Score(left=0, right=0))
 
 
 def test_code_of_a_game_that_fails_is_told_with_its_place() -> None:
     class Failing(Guessing):
-        def deal(self, chance: Chance) -> Cards:
+        def draw_instance(self, chance: Chance) -> Cards:
             raise KeyError("ace")
 
         def payoffs(self, outcome: Score) -> dict[str, float]:
             return {"left": 1 / outcome.left, "right": 0.0}
 
-    with pytest.raises(RulesError, match=r"^guessing: deal\(\) fails: KeyError in test_game.py:\d"):
-        Failing().dealt("seed")
-    with pytest.raises(RulesError, match=r"payoffs\(\) fails: ZeroDivisionError in test_game.py:"):
-        Failing().place_payoffs(Score(left=0, right=0))
+    with pytest.raises(
+        RulesError, match=r"^guessing: draw_instance\(\) failed: KeyError in test_game.py:\d"
+    ):
+        Failing().instance_of("seed")
+    with pytest.raises(RulesError, match=r"payoffs\(\) failed: ZeroDivisionError in test_game.py:"):
+        Failing().seat_payoffs(Score(left=0, right=0))
     ask = Ask("left", Guess, YourCard(1, 2), lambda guess: str(1 / 0))
     with pytest.raises(
         RulesError, match=r"^the objection to Guess\(number=1\) fails: ZeroDivision"
@@ -193,33 +200,33 @@ def test_payoffs_may_leave_their_bounds_by_rounding() -> None:
         def payoff_bounds(self) -> dict[str, tuple[float, float]]:
             return {"left": (0.0, 0.3), "right": (1e12, 2e12)}
 
-    assert Rounded().place_payoffs(Score(left=0, right=0))["left"] == 0.1 + 0.2
+    assert Rounded().seat_payoffs(Score(left=0, right=0))["left"] == 0.1 + 0.2
 
 
-def test_deals_are_drawn_from_the_chance_they_are_given() -> None:
-    deals = [Guessing().deal(Chance("a")), Guessing().deal(Chance("a"))]
-    assert deals[0] == deals[1]
-    assert len({str(Guessing().deal(Chance(str(number)))) for number in range(99)}) > 15
+def test_instances_are_drawn_from_the_chance_they_are_given() -> None:
+    instances = [Guessing().draw_instance(Chance("a")), Guessing().draw_instance(Chance("a"))]
+    assert instances[0] == instances[1]
+    assert len({str(Guessing().draw_instance(Chance(str(number)))) for number in range(99)}) > 15
 
 
-def test_a_game_in_which_nature_decides_nothing_has_an_empty_deal_and_no_secrets() -> None:
+def test_a_game_in_which_nature_decides_nothing_has_an_empty_instance_and_no_secrets() -> None:
     class Plain(Guessing):
         """The toy with what all games have by default."""
 
-        deal_type: ClassVar[type[Deal]] = Deal
+        instance_type: ClassVar[type[Instance]] = Instance
 
-        def deal(self, chance: Chance) -> Any:
-            return Game.deal(self, chance)
+        def draw_instance(self, chance: Chance) -> Any:
+            return Game.draw_instance(self, chance)
 
-        def secrets(self, deal: Any) -> Iterator[Secret]:
-            return Game.secrets(self, deal)
+        def secrets(self, instance: Any) -> Iterator[Secret]:
+            return Game.secrets(self, instance)
 
     plain = Plain()
-    assert plain.deal(Chance("a")) == Deal()
-    assert list(plain.secrets(Deal())) == []
+    assert plain.draw_instance(Chance("a")) == Instance()
+    assert list(plain.secrets(Instance())) == []
 
 
-def test_unknown_fields_of_deals_and_outcomes_are_refused() -> None:
+def test_unknown_fields_of_instances_and_outcomes_are_refused() -> None:
     with pytest.raises(ValidationError, match="unknown key"):
         Cards.model_validate({"left": 1, "right": 1, "middle": 1})
     with pytest.raises(ValidationError, match="unknown key"):

@@ -4,7 +4,7 @@ import pytest
 from pydantic import create_model
 
 from cheaptalk.games.bargaining.rules import Bargaining
-from cheaptalk.rules import Value, field_meanings, field_ranges, game_box
+from cheaptalk.rules import Value, field_meanings, field_ranges, get_game
 from tests.toys import own_card
 
 
@@ -64,4 +64,4 @@ def test_a_model_without_source_explains_nothing() -> None:
     ],
 )
 def test_what_a_field_may_be_is_said_in_words(game: str, field: str, text: str) -> None:
-    assert field_ranges(game_box(game).rules)[field] == text
+    assert field_ranges(get_game(game).rules)[field] == text

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cheaptalk.games.bargaining import BOX as BARGAINING
+from cheaptalk.games.bargaining import SPEC as BARGAINING
 from cheaptalk.rules import (
     CheaptalkError,
     UnknownName,
-    game_box,
     games,
+    get_game,
     registry,
     strategies,
     strategy_named,
@@ -23,9 +23,9 @@ from tests.fakes import install
 
 
 def test_games_are_found_by_name_in_alphabetical_order() -> None:
-    assert game_box("bargaining") is BARGAINING
+    assert get_game("bargaining") is BARGAINING
     assert list(games()) == sorted(games())
-    assert all(box.name == name for name, box in games().items())
+    assert all(game_spec.name == name for name, game_spec in games().items())
 
 
 def test_a_strategy_is_found_by_game_and_name() -> None:
@@ -76,13 +76,13 @@ def point(name: str, value: str, what: str) -> EntryPoint:
 
 def test_others_add_games_and_players_without_editing_ours(installed: list[EntryPoint]) -> None:
     installed += [
-        point("guessing", "tests.toys:BOX", "games"),
+        point("guessing", "tests.toys:SPEC", "games"),
         point("bargaining.toys", "tests.toys:own_card", "players"),
-        point("bargaining.hits", "tests.toys:HITS", "measures"),
+        point("bargaining.hits", "tests.toys:HITS", "metrics"),
     ]
     _look_again()
-    assert game_box("guessing") is toys.BOX
-    assert list(game_box("bargaining").measures) == [*BARGAINING.measures, "hits"]
+    assert get_game("guessing") is toys.SPEC
+    assert list(get_game("bargaining").metrics) == [*BARGAINING.metrics, "hits"]
     assert list(games()) == sorted(games())
     assert strategy_named("bargaining", "own_card") is toys.own_card
     assert "equal_split" in strategies("bargaining")
@@ -90,14 +90,14 @@ def test_others_add_games_and_players_without_editing_ours(installed: list[Entry
 
 
 def test_a_package_that_cannot_be_imported_hides_nothing_else(installed: list[EntryPoint]) -> None:
-    installed.append(point("broken", "tests.no_such_module:BOX", "games"))
+    installed.append(point("broken", "tests.no_such_module:SPEC", "games"))
     _look_again()
     with pytest.warns(registry.PluginWarning) as caught:
         assert "bargaining" in games()
     assert len(caught) == 1
     message = str(caught[0].message)
     assert message.startswith('the game "broken" of tests.no_such_module cannot be used (Module')
-    assert message.endswith("mend, upgrade or uninstall tests.no_such_module")
+    assert message.endswith("fix, upgrade or uninstall tests.no_such_module")
 
 
 def test_a_package_that_exits_when_it_is_imported_hides_nothing_else(
@@ -105,7 +105,7 @@ def test_a_package_that_exits_when_it_is_imported_hides_nothing_else(
 ) -> None:
     (tmp_path / "quitting_game.py").write_text("import sys\nsys.exit(3)\n")
     monkeypatch.syspath_prepend(tmp_path)
-    installed.append(point("broken", "quitting_game:BOX", "games"))
+    installed.append(point("broken", "quitting_game:SPEC", "games"))
     _look_again()
     with pytest.warns(registry.PluginWarning, match='"broken" of quitting_game cannot be used'):
         assert "bargaining" in games()
@@ -115,7 +115,7 @@ def test_of_two_games_of_one_name_ours_is_used(installed: list[EntryPoint]) -> N
     installed.append(point("bargaining", "tests.rules.test_registry:IMPOSTOR", "games"))
     _look_again()
     with pytest.warns(registry.PluginWarning, match="both register a game named"):
-        assert game_box("bargaining") is BARGAINING
+        assert get_game("bargaining") is BARGAINING
 
 
 def test_a_game_s_own_strategy_goes_before_one_registered_beside_it(
@@ -146,5 +146,5 @@ def test_what_a_program_registers_it_can_replace_and_take_back() -> None:
 
 
 def test_a_program_cannot_replace_what_a_package_registers() -> None:
-    with pytest.raises(CheaptalkError, match='registers a game named "bargaining"'):
-        GAMES.add("bargaining", toys.BOX)
+    with pytest.raises(CheaptalkError, match='already registers a game named "bargaining"'):
+        GAMES.add("bargaining", toys.SPEC)

@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 from cheaptalk.rules import (
     Action,
     Ask,
-    Asked,
     Chance,
+    DecisionRequest,
     Forfeited,
     Given,
     IllegalAction,
@@ -37,29 +37,29 @@ from tests.toys import (
     YourCard,
 )
 
-DEAL = Cards(left=1, right=2)
+INSTANCE = Cards(left=1, right=2)
 
 
 def table(**parameters: Any) -> Table:
-    return Table(Guessing.model_validate({"talk": False, **parameters}), DEAL, "seed")
+    return Table(Guessing.model_validate({"talk": False, **parameters}), INSTANCE, "seed")
 
 
 def scripted(*steps: Step) -> Table:
     """A table whose rules take these steps and end."""
 
     class Scripted(Guessing):
-        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
             yield from steps
             return Score(left=0, right=0)
 
-    return Table(Scripted(), DEAL, "seed")
+    return Table(Scripted(), INSTANCE, "seed")
 
 
 def test_each_seat_hears_its_own_news_and_is_asked_its_own_question() -> None:
     here = table()
     assert list(here.pending) == ["left", "right"]
-    asked = here.asked("left")
-    assert asked.seat == "left"
+    asked = here.request("left")
+    assert asked.actor == "left"
     assert asked.event == GuessNow(1)
     assert asked.briefing == YourCard(1, 2)
     assert list(asked.heard) == [Moment(YourCard(1, 2))]
@@ -89,10 +89,10 @@ def test_a_whole_match() -> None:
 
 def test_an_answer_is_shown_to_nobody_before_the_last_of_them() -> None:
     here = table()
-    before = here.asked("right"), list(here.heard["right"])
+    before = here.request("right"), list(here.heard["right"])
     here.answer("left", Guess(number=3))
     assert here.requests == 0
-    assert (here.asked("right"), here.heard["right"]) == before
+    assert (here.request("right"), here.heard["right"]) == before
     assert list(here.pending) == ["right"]
 
 
@@ -101,7 +101,7 @@ def test_a_loop_over_what_is_open_answers_each_question_once() -> None:
     while here.pending:
         for seat in here.pending:
             here.answer(seat, Guess(number=3))
-    assert [(one.request, one.seat) for one in here.given] == [
+    assert [(one.request, one.actor) for one in here.given] == [
         (0, "left"), (0, "right"), (1, "left"), (1, "right"),
     ]  # fmt: skip
 
@@ -120,12 +120,12 @@ def test_an_answer_to_a_single_question_comes_alone_and_to_a_tuple_by_seat() -> 
     received: list[Any] = []
 
     class Noting(Guessing):
-        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
             received.append((yield Ask("left", Guess, GuessNow(1))))
             received.append((yield (Ask("left", Guess, GuessNow(2)),)))
             return Score(left=0, right=0)
 
-    here = Table(Noting(), DEAL, "seed")
+    here = Table(Noting(), INSTANCE, "seed")
     here.answer("left", Guess(number=1))
     here.answer("left", Guess(number=2))
     assert received == [Guess(number=1), {"left": Guess(number=2)}]
@@ -135,9 +135,9 @@ def test_an_answer_to_a_single_question_comes_alone_and_to_a_tuple_by_seat() -> 
     ("action", "why"),
     [
         (Guess(number=0), "the sum is no less than your card"),
-        (SpokenGuess(number=3, message=""), "a Guess was asked for, not a SpokenGuess"),
-        ("three", "a Guess was asked for, not a str"),
-        (None, "a Guess was asked for, not a NoneType"),
+        (SpokenGuess(number=3, message=""), "expected a Guess, not a SpokenGuess"),
+        ("three", "expected a Guess, not a str"),
+        (None, "expected a Guess, not a NoneType"),
     ],
 )
 def test_an_illegal_action_is_refused_and_changes_nothing(action: object, why: str) -> None:
@@ -153,11 +153,11 @@ def test_an_illegal_action_is_refused_and_changes_nothing(action: object, why: s
 def test_only_an_open_question_can_be_answered() -> None:
     here = table()
     here.answer("left", Guess(number=3))
-    with pytest.raises(ValueError, match='seat "left" has no open question'):
+    with pytest.raises(ValueError, match='"left" has no open request'):
         here.answer("left", Guess(number=3))
-    with pytest.raises(ValueError, match='seat "left" has no open question'):
+    with pytest.raises(ValueError, match='"left" has no open request'):
         here.forfeit("left")
-    with pytest.raises(ValueError, match='seat "middle" has no open question'):
+    with pytest.raises(ValueError, match='"middle" has no open request'):
         here.forfeit("middle")
     assert here.given == [Given(0, "left", Guess(number=3))]
 
@@ -206,13 +206,16 @@ def test_news_can_be_for_one_or_for_several() -> None:
 @pytest.mark.parametrize(
     ("step", "why"),
     [
-        ((Ask("left", Guess, GuessNow(1)), Ask("left", Guess, GuessNow(2))), "one seat twice"),
-        ((), "asks nobody"),
-        (GuessNow(1), r"yields GuessNow\(round=1\); yield ct.Tell\(seat, event\), ct.Ask"),
+        (
+            (Ask("left", Guess, GuessNow(1)), Ask("left", Guess, GuessNow(2))),
+            "two simultaneous requests to one actor",
+        ),
+        ((), "an empty tuple"),
+        (GuessNow(1), r"yields GuessNow\(round=1\); yield ct.Tell\(actor, event\), ct.Ask"),
         ((Tell("left", Reveal(1)), Tell("right", Reveal(1))), "or a tuple of asks"),
-        (Ask("middle", Guess, GuessNow(1)), r'asks "middle" \(GuessNow\).*seats are left, right'),
-        (Tell("middle", Reveal(1)), r'tells "middle" \(Reveal\), which is no seat'),
-        (Tell(("left", "middle"), Reveal(1)), r'tells "middle" \(Reveal\), which is no seat'),
+        (Ask("middle", Guess, GuessNow(1)), r'asks "middle" \(GuessNow\).*actors are left, right'),
+        (Tell("middle", Reveal(1)), r'tells "middle" \(Reveal\), which is not an actor'),
+        (Tell(("left", "middle"), Reveal(1)), r'tells "middle" \(Reveal\), which is not an actor'),
     ],
 )
 def test_rules_that_yield_what_is_no_step_are_at_fault(step: Step, why: str) -> None:
@@ -230,18 +233,18 @@ def endless(step: Step) -> Iterator[Step]:
     ("rules", "why"),
     [
         (lambda: Score(left=0, right=0), r"play\(\) returns .*; it must yield"),
-        (lambda: (yield from ()), "it returns null, and outcome_type is Score; return one of"),
-        (lambda: endless(Tell("left", Reveal(1))), "tells 100,001 times and asks nobody"),
-        (lambda: endless(Ask("left", Guess, GuessNow(1))), "asks more than 3 times; let the"),
+        (lambda: (yield from ()), "it returns null, but outcome_type is Score; return an"),
+        (lambda: endless(Tell("left", Reveal(1))), "yields 100,001 events without a request"),
+        (lambda: endless(Ask("left", Guess, GuessNow(1))), "makes more than 3 requests; end the"),
     ],
 )
 def test_rules_that_do_not_come_to_an_outcome_are_at_fault(
     rules: Any, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_module, "MOST_QUESTIONS", 3)
+    monkeypatch.setattr(table_module, "MAX_REQUESTS", 3)
 
     class Odd(Guessing):
-        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
             played: Play[Any] = rules()
             return played
 
@@ -249,26 +252,26 @@ def test_rules_that_do_not_come_to_an_outcome_are_at_fault(
         play(Odd(), Cards(left=0, right=0), "seed", {"left": guess, "right": guess})
 
 
-def guess(asked: Asked) -> Action:
+def guess(asked: DecisionRequest) -> Action:
     return Guess(number=9)
 
 
 def test_a_seat_has_luck_of_its_own() -> None:
     here = table()
-    left, right = (here.asked(seat).chance("guess", 0).uniform() for seat in ("left", "right"))
+    left, right = (here.request(seat).chance("guess", 0).uniform() for seat in ("left", "right"))
     assert left != right != here.chance("guess", 0).uniform()
-    assert table().asked("left").chance("guess", 0).uniform() == left
+    assert table().request("left").chance("guess", 0).uniform() == left
 
 
 def test_a_question_without_objection_takes_what_its_schema_takes() -> None:
     ask = Ask("left", Guess, GuessNow(1))
     assert ask.refuse(Guess(number=16)) is None
-    assert ask.refuse(Action()) == "a Guess was asked for, not a Action"
+    assert ask.refuse(Action()) == "expected a Guess, not a Action"
 
 
 def test_rules_may_change_course_after_a_forfeit() -> None:
     class Second(Guessing):
-        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+        def play(self, instance: Cards, chance: Chance) -> Play[Any]:
             try:
                 yield Ask("left", Guess, GuessNow(1))
             except Forfeited:
@@ -276,7 +279,7 @@ def test_rules_may_change_course_after_a_forfeit() -> None:
                 answer: Guess = yield Ask("right", Guess, GuessNow(2))
             return Score(left=0, right=answer.number)
 
-    here = Table(Second(), DEAL, "seed")
+    here = Table(Second(), INSTANCE, "seed")
     here.forfeit("left")
     assert here.heard["right"] == [Moment(Reveal(0))]
     here.answer("right", Guess(number=9))
@@ -291,7 +294,7 @@ def test_a_clone_has_lived_through_the_same_and_goes_its_own_way() -> None:
     other = here.clone()
     assert (other.heard, other.given, other.requests) == (here.heard, here.given, here.requests)
     assert list(other.pending) == ["left"]
-    assert other.asked("left").chance("x").uniform() == here.asked("left").chance("x").uniform()
+    assert other.request("left").chance("x").uniform() == here.request("left").chance("x").uniform()
     other.answer("left", Guess(number=4))
     assert other.requests == here.requests + 1
     assert list(here.pending) == ["left"]
@@ -306,10 +309,12 @@ def test_a_clone_may_stand_where_an_earlier_question_was_asked() -> None:
         here.answer("right", Guess(number=number))
     back = here.clone(1)
     assert back.given == here.given[:2]
-    assert back.asked("right").event == GuessNow(2)
+    assert back.request("right").event == GuessNow(2)
     assert here.clone(0).given == []
     for beyond in (-1, here.requests + 1):
-        with pytest.raises(ValueError, match=f"there was no question {beyond}: they are 0 to "):
+        with pytest.raises(
+            ValueError, match=f"there was no request {beyond}; requests are numbered 0 to "
+        ):
             here.clone(beyond)
 
 
@@ -318,7 +323,7 @@ def test_legal_answers_are_listed_where_they_can_be() -> None:
     assert table(talk=True).legal("left") is None
     here = table()
     here.answer("left", Guess(number=1))
-    with pytest.raises(ValueError, match='seat "left" has no open question'):
+    with pytest.raises(ValueError, match='"left" has no open request'):
         here.legal("left")
 
 
@@ -351,7 +356,7 @@ def test_what_a_type_allows_is_listed(kind: type[Action], count: int | None) -> 
 
 def test_a_result_is_there_when_there_is_an_outcome() -> None:
     here = scripted()
-    assert here.result() == Result(here.game, DEAL, Score(left=0, right=0))
+    assert here.result() == Result(here.game, INSTANCE, Score(left=0, right=0))
     with pytest.raises(ValueError, match="the match has no outcome: asks left, right"):
         table().result()
     assert [*here.result().given()] == here.given
@@ -363,5 +368,5 @@ def test_a_result_is_there_when_there_is_an_outcome() -> None:
 
 
 def test_who_is_not_asked_has_no_question() -> None:
-    with pytest.raises(ValueError, match='seat "left" has no open question'):
-        scripted().asked("left")
+    with pytest.raises(ValueError, match='"left" has no open request'):
+        scripted().request("left")

@@ -33,7 +33,7 @@ def games() -> pl.DataFrame:
     return pl.DataFrame(
         {
             "configuration": ["c"] * 60,
-            "deal": [str(at // 2) for at in range(60)],
+            "instance": [str(at // 2) for at in range(60)],
             "model": ["a", "b"] * 30,
             "gain": draw.normal(size=60),
             "share": draw.random(60),
@@ -48,7 +48,7 @@ def mean(frame: pl.DataFrame) -> dict[str, float | None]:
 FIT = ols(games(), "gain", ["model"], reference={"model": "a"})
 FRAMES: dict[str, Use] = {
     "mean_intervals": lambda frame, value="gain", by="model": mean_intervals(frame, [value], [by]),
-    "bootstrap": lambda frame, value="deal", by="deal": bootstrap(
+    "bootstrap": lambda frame, value="instance", by="instance": bootstrap(
         frame, mean, cluster=[value], strata=[by], draws=9
     ),
     "correlation": lambda frame, value="gain", by="share": correlation(frame, value, by, draws=9),
@@ -93,7 +93,7 @@ def test_every_public_function_is_tested_here() -> None:
 
 @pytest.mark.parametrize("use", FRAMES.values(), ids=FRAMES)
 def test_a_column_that_is_not_there_is_named_with_the_nearest(use: Use) -> None:
-    frame = games().rename({"gain": "gains", "deal": "deals", "share": "shares"})
+    frame = games().rename({"gain": "gains", "instance": "instances", "share": "shares"})
     assert 'did you mean "' in refused(use, frame)
     assert '"modle" (did you mean "model"?)' in refused(use, games(), by="modle")
 
@@ -102,7 +102,7 @@ def test_a_column_that_is_not_there_is_named_with_the_nearest(use: Use) -> None:
 def test_a_column_of_texts_where_numbers_belong_is_refused(name: str) -> None:
     frame = games().with_columns(pl.col("gain", "share").cast(pl.String))
     assert re.search(
-        r'"(gain|share)" holds String, and numbers are needed', refused(FRAMES[name], frame)
+        r'"(gain|share)" has type String; numbers are needed', refused(FRAMES[name], frame)
     )
 
 
@@ -133,23 +133,23 @@ def test_samples_that_are_no_numbers_are_refused(use: Use, values: list[Any]) ->
     ("use", "options", "said"),
     [
         (mean_intervals, {"values": "gain"}, r'such as \["gain"\]'),
-        (mean_intervals, {"values": []}, "one column or more"),
-        (mean_intervals, {"values": ["gain"], "level": 95}, "not at 95"),
+        (mean_intervals, {"values": []}, "at least one column"),
+        (mean_intervals, {"values": ["gain"], "level": 95}, "not 95"),
         (mean_intervals, {"values": ["gain"], "cluster": []}, "to cluster by"),
-        (mean_intervals, {"values": ["gain"], "cluster": ["deals"]}, 'did you mean "deal"'),
+        (mean_intervals, {"values": ["gain"], "cluster": ["instances"]}, 'did you mean "instance"'),
         (mean_intervals, {"values": ["gain"], "strata": ["game"]}, 'no column "game"'),
         (mean_intervals, {"values": ["gain"], "bounds": {"gain": ("model", "share")}}, "String"),
-        (bootstrap, {"statistic": mean, "draws": 1}, "draws is 2 or more, not 1"),
+        (bootstrap, {"statistic": mean, "draws": 1}, "draws must be at least 2, not 1"),
         (bootstrap, {"statistic": len}, "must return numbers by name"),
-        (bootstrap, {"statistic": mean, "level": 0}, "not at 0"),
+        (bootstrap, {"statistic": mean, "level": 0}, "not 0"),
         (correlation, {"x": "gain", "y": "share", "method": "linear"}, 'not "linear"'),
         (correlation, {"x": "gain", "y": "share", "interval": "exact"}, 'not "exact"'),
-        (correlation, {"x": "gain", "y": "share", "level": 2}, "not at 2"),
+        (correlation, {"x": "gain", "y": "share", "level": 2}, "not 2"),
         (pairwise_tests, {"value": "gain", "by": "model", "paired": True, "cluster": []}, "paired"),
         (pairwise_tests, {"value": "gain", "by": "model", "paired": True, "draws": 0}, "not 0"),
         (rank_ranges, {"value": "gain", "by": "model", "draws": 0}, "not 0"),
-        (ols, {"outcome": "gain", "factors": "model"}, "list of different names"),
-        (ols, {"outcome": "gain", "factors": ["model"], "level": -1}, "not at -1"),
+        (ols, {"outcome": "gain", "factors": "model"}, "list of distinct names"),
+        (ols, {"outcome": "gain", "factors": ["model"], "level": -1}, "not -1"),
         (prediction_baselines, {"outcome": "gain", "factors": [], "learners": ["linear"]}, "one"),
     ],
 )  # fmt: skip

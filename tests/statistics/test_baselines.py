@@ -18,7 +18,7 @@ def games(rows: int = 240) -> pl.DataFrame:
     return pl.DataFrame({"one": one, "two": two}).with_columns(
         sum=pl.Series(one + 2.0 * two + 0.3 * draw.normal(size=rows)),
         alike=pl.Series((one == two) + 0.3 * draw.normal(size=rows)),
-        deal=pl.Series(one + two > 0),
+        instance=pl.Series(one + two > 0),
         odd=pl.Series(one != two),
         flat=pl.lit(1.0),
     )
@@ -66,8 +66,8 @@ def test_missing_levels_are_a_category_and_undefined_scores_are_null() -> None:
     frame = games().with_columns(one=pl.when(pl.col("one") == 1).then(1))
     found = prediction_baselines(frame, "sum", ["one", "two"], learners=["linear"], seeds=[0])
     assert scores(found, "r2")["linear"] > 0.9
-    rare = pl.DataFrame({"x": ["a"] * 11, "deal": [True] + [False] * 10})
-    some = prediction_baselines(rare, "deal", ["x"], learners=["linear"], seeds=range(8))
+    rare = pl.DataFrame({"x": ["a"] * 11, "instance": [True] + [False] * 10})
+    some = prediction_baselines(rare, "instance", ["x"], learners=["linear"], seeds=range(8))
     assert some.frame.filter(metric="auc")["splits"][0] < 8
     assert not some.scores["score"].is_nan().any()
 

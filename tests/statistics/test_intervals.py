@@ -15,7 +15,7 @@ from cheaptalk.statistics.intervals import CONSTANT, ONE_CLUSTER
 from tests.statistics.hall import halls_interval
 
 COLUMNS = [
-    "cell", "measure", "n", "clusters", "mean", "freedom", "error", "low", "high", "wanted", "note",
+    "cell", "metric", "n", "clusters", "mean", "freedom", "error", "low", "high", "wanted", "note",
     "skew",
 ]  # fmt: skip
 
@@ -33,33 +33,33 @@ def clustered(
             rows += [
                 (cell, cluster, len(rows) + place, common + one) for place, one in enumerate(own)
             ]
-    return pl.DataFrame(rows, schema=["cell", "deal", "match", "x"], orient="row")
+    return pl.DataFrame(rows, schema=["cell", "instance", "match_id", "x"], orient="row")
 
 
 def one(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
-    (row,) = mean_intervals(frame, ["x"], cluster=["deal"], **options).rows(named=True)
+    (row,) = mean_intervals(frame, ["x"], cluster=["instance"], **options).rows(named=True)
     return row
 
 
 @pytest.mark.parametrize("level", [0.95, 0.9])
 def test_agrees_with_statsmodels(level: float) -> None:
     frame = clustered(np.random.default_rng(1), 5, 12, (1, 9), 0.4)
-    found = mean_intervals(frame, ["x"], ["cell"], cluster=["deal"], level=level)
+    found = mean_intervals(frame, ["x"], ["cell"], cluster=["instance"], level=level)
     assert found.columns == COLUMNS
     assert found["cell"].to_list() == [0, 1, 2, 3, 4]
     for row in found.rows(named=True):
         cell = frame.filter(cell=row["cell"])
         fit = sm.OLS(cell["x"].to_numpy(), np.ones(len(cell))).fit(
-            cov_type="cluster", cov_kwds={"groups": cell["deal"].to_numpy()}, use_t=True
+            cov_type="cluster", cov_kwds={"groups": cell["instance"].to_numpy()}, use_t=True
         )
         assert (row["n"], row["clusters"]) == (len(cell), 12)
         assert row["mean"] == pytest.approx(fit.params[0], abs=1e-12)
         assert row["error"] == pytest.approx(fit.bse[0], rel=1e-10)
-        deals = cell.group_by("deal").agg(pl.col("x").sum() - pl.col("x").len() * row["mean"],
-                                          pl.len().alias("n"))  # fmt: skip
-        freedom = freedom_of(deals["n"].to_numpy())
+        residual = pl.col("x").sum() - pl.col("x").len() * row["mean"]
+        instances = cell.group_by("instance").agg(residual, pl.len().alias("n"))
+        freedom = freedom_of(instances["n"].to_numpy())
         assert row["freedom"] == pytest.approx(freedom)
-        off = deals["x"].to_numpy() / len(cell)
+        off = instances["x"].to_numpy() / len(cell)
         low, high = halls_interval(off, row["mean"], level, freedom)
         assert (row["low"], row["high"]) == pytest.approx((low, high), rel=1e-6)
 
@@ -79,21 +79,21 @@ def test_covers_the_truth_as_often_as_it_says_and_only_because_it_clusters() -> 
         found = mean_intervals(frame, ["x"], ["cell"], cluster=[cluster])
         return float(found.select(((pl.col("low") < 0) & (pl.col("high") > 0)).mean()).item())
 
-    assert 0.935 <= coverage("deal") <= 0.965
-    assert coverage("match") < 0.85
+    assert 0.935 <= coverage("instance") <= 0.965
+    assert coverage("match_id") < 0.85
 
 
 def test_matches_of_clusters_of_one_are_independent() -> None:
     values = [0.1, 0.2, 0.8, 0.9]
-    row = one(pl.DataFrame({"x": values, "deal": [1, 2, 3, 4]}))
+    row = one(pl.DataFrame({"x": values, "instance": [1, 2, 3, 4]}))
     assert row["error"] == pytest.approx(np.std(values, ddof=1) / 2)
     assert row["high"] - row["mean"] == pytest.approx(3.182446 * row["error"], rel=1e-6)
 
 
 @given(st.floats(-1e9, 1e9), st.integers(1, 40), st.integers(1, 5))
 def test_equal_values_give_the_mean_itself(value: float, clusters: int, size: int) -> None:
-    deals = [deal for deal in range(clusters) for _ in range(size)]
-    row = one(pl.DataFrame({"x": [value] * len(deals), "deal": deals}))
+    instances = [instance for instance in range(clusters) for _ in range(size)]
+    row = one(pl.DataFrame({"x": [value] * len(instances), "instance": instances}))
     assert (row["mean"], row["n"], row["clusters"]) == (value, clusters * size, clusters)
     assert row["error"] is None  # nothing shows how much it can vary
     assert row["wanted"] is None
@@ -103,8 +103,8 @@ def test_equal_values_give_the_mean_itself(value: float, clusters: int, size: in
 def test_what_floating_point_leaves_is_no_variation() -> None:
     rng = np.random.default_rng(5)
     pairings = rng.lognormal(0, 3, size=7)
-    deals = [(deal, value) for deal in range(40) for value in rng.permutation(pairings)]
-    frame = pl.DataFrame(deals, schema=["deal", "x"], orient="row")
+    instances = [(instance, value) for instance in range(40) for value in rng.permutation(pairings)]
+    frame = pl.DataFrame(instances, schema=["instance", "x"], orient="row")
     assert one(frame)["note"] == CONSTANT
     assert one(frame)["low"] is None
     first = pl.when(pl.int_range(pl.len()) == 0).then(1e-9).otherwise(0.0)
@@ -112,7 +112,7 @@ def test_what_floating_point_leaves_is_no_variation() -> None:
 
 
 def test_what_did_not_vary_has_the_limits_of_what_may_have_gone_unseen() -> None:
-    frame = pl.DataFrame({"x": [5.0] * 20, "deal": [*range(10)] * 2})
+    frame = pl.DataFrame({"x": [5.0] * 20, "instance": [*range(10)] * 2})
     unseen = 1 - 0.05**0.1
     row = one(frame, bounds={"x": (0.0, 20.0)})
     assert (row["low"], row["high"]) == pytest.approx((5 - 5 * unseen, 5 + 15 * unseen))
@@ -122,11 +122,17 @@ def test_what_did_not_vary_has_the_limits_of_what_may_have_gone_unseen() -> None
 
 
 def test_each_stratum_that_did_not_vary_may_have_what_went_unseen_in_it() -> None:
-    rows = [(name, deal, 0.0 if name == "j" else 1.0) for name in "abcdefghij" for deal in (0, 1)]
-    frame = pl.DataFrame(rows, schema=["configuration", "deal", "x"], orient="row")
+    rows = [
+        (name, instance, 0.0 if name == "j" else 1.0)
+        for name in "abcdefghij"
+        for instance in (0, 1)
+    ]
+    frame = pl.DataFrame(rows, schema=["configuration", "instance", "x"], orient="row")
     row = strata_of(frame, bounds={"x": (0.0, 1.0)})
     assert (row["mean"], row["error"]) == (pytest.approx(0.9), None)
-    assert row["high"] == pytest.approx(0.9 + 0.1 * (1 - 0.05**0.5))  # in the two deals of j alone
+    assert row["high"] == pytest.approx(
+        0.9 + 0.1 * (1 - 0.05**0.5)
+    )  # in the two instances of j alone
     assert row["low"] == pytest.approx(0.9 * 0.05 ** (1 / 18))
     assert strata_of(frame, bounds={"x": (-math.inf, 1.0)})["low"] is None
 
@@ -138,8 +144,12 @@ def test_each_stratum_that_did_not_vary_may_have_what_went_unseen_in_it() -> Non
 def test_what_went_unseen_is_the_most_that_it_can_be(
     strata: list[tuple[int, float]], level: float
 ) -> None:
-    rows = [(place, deal, x) for place, (deals, x) in enumerate(strata) for deal in range(deals)]
-    frame = pl.DataFrame(rows, schema=["configuration", "deal", "x"], orient="row")
+    rows = [
+        (place, instance, x)
+        for place, (instances, x) in enumerate(strata)
+        for instance in range(instances)
+    ]
+    frame = pl.DataFrame(rows, schema=["configuration", "instance", "x"], orient="row")
     row = strata_of(frame, bounds={"x": (-0.5, 1.5)}, level=level)
     sizes, seen = map(np.array, zip(*strata, strict=True))
     weights = sizes / sizes.sum() * (1.5 - seen)
@@ -154,34 +164,34 @@ def test_a_few_large_clusters_do_not_count_for_many() -> None:
     draw = np.random.default_rng(8)
     sizes = [10] * 5 + [1] * 45
     rows = [
-        (cell, deal, value)
+        (cell, instance, value)
         for cell in range(1_500)
-        for deal, size in enumerate(sizes)
+        for instance, size in enumerate(sizes)
         for value in (draw.normal(),)
         for _ in range(size)
     ]
-    frame = pl.DataFrame(rows, schema=["cell", "deal", "x"], orient="row")
-    found = mean_intervals(frame, ["x"], ["cell"], cluster=["deal"])
+    frame = pl.DataFrame(rows, schema=["cell", "instance", "x"], orient="row")
+    found = mean_intervals(frame, ["x"], ["cell"], cluster=["instance"])
     assert found["freedom"].to_numpy() == pytest.approx(freedom_of(np.array(sizes)))
     inside = float(found.select(((pl.col("low") < 0) & (pl.col("high") > 0)).mean()).item())
-    assert inside > 0.87  # 0.84 with as many degrees of freedom as deals less one
+    assert inside > 0.87  # 0.84 with as many degrees of freedom as instances less one
     assert found.filter(pl.col("wanted") > 50).height == 1_500  # which is told beside it
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_what_is_no_number_has_no_mean(value: float) -> None:
-    with pytest.raises(StatisticsError, match='"x" has values that are no finite numbers'):
-        one(pl.DataFrame({"x": [1.0, value], "deal": [0, 1]}))
+    with pytest.raises(StatisticsError, match='"x" has values that are not finite'):
+        one(pl.DataFrame({"x": [1.0, value], "instance": [0, 1]}))
 
 
 def test_shares_have_wilsons_interval_by_their_effective_size() -> None:
     values = [True] * 27 + [False] * 3
-    row = one(pl.DataFrame({"x": values, "deal": range(30)}))
+    row = one(pl.DataFrame({"x": values, "instance": range(30)}))
     low, high = proportion_confint(
         0.9 * 29, 29, 2 * stats.norm.sf(stats.t.ppf(0.975, 29)), "wilson"
     )
     assert (row["low"], row["high"]) == pytest.approx((low, high), rel=1e-6)
-    copies = pl.DataFrame({"x": values * 4, "deal": [*range(30)] * 4})
+    copies = pl.DataFrame({"x": values * 4, "instance": [*range(30)] * 4})
     assert one(copies) == row | {"n": 120}
     numbers = copies.with_columns(pl.col("x").cast(pl.Float64))
     assert one(numbers, bounds={"x": (0.0, 1.0)}) == one(copies)
@@ -192,7 +202,7 @@ def test_shares_have_wilsons_interval_by_their_effective_size() -> None:
 
 
 def test_no_interval_leaves_the_bounds_and_broken_bounds_are_none() -> None:
-    frame = pl.DataFrame({"x": [0.0, 1.0, 9.0], "deal": [0, 1, 2]})
+    frame = pl.DataFrame({"x": [0.0, 1.0, 9.0], "instance": [0, 1, 2]})
     free, held = one(frame), one(frame, bounds={"x": (0.0, 10.0)})
     assert free["low"] < 0
     assert (held["low"], held["high"]) == (0, min(free["high"], 10))
@@ -201,7 +211,7 @@ def test_no_interval_leaves_the_bounds_and_broken_bounds_are_none() -> None:
 
 def test_bounds_that_differ_from_row_to_row_bound_the_mean_by_their_means() -> None:
     frame = pl.DataFrame({
-        "x": [0.0, 1.0, 1.0, 90.0], "deal": range(4),
+        "x": [0.0, 1.0, 1.0, 90.0], "instance": range(4),
         "least": [0.0, 0.0, -4.0, 0.0], "most": [1.0, 2.0, 5.0, 100.0],
     })  # fmt: skip
     free, held = one(frame), one(frame, bounds={"x": ("least", "most")})
@@ -221,18 +231,18 @@ def test_bounds_that_differ_from_row_to_row_bound_the_mean_by_their_means() -> N
 
 def test_a_share_that_rounding_keeps_from_1_has_the_interval_of_a_share() -> None:
     """An efficiency of 1 - 1.1e-16 had another interval than the agreement of the same matches."""
-    agreed = pl.DataFrame({"deal": range(20), "agreement": [0.0, 1.0] * 10})
+    agreed = pl.DataFrame({"instance": range(20), "agreement": [0.0, 1.0] * 10})
     frame = agreed.with_columns(efficiency=pl.col("agreement") * (1 - 1.2e-16))
     assert frame["efficiency"].max() != 1
     bounds = dict.fromkeys(("agreement", "efficiency"), (0.0, 1.0))
-    found = mean_intervals(frame, [*bounds], cluster=["deal"], bounds=bounds)
+    found = mean_intervals(frame, [*bounds], cluster=["instance"], bounds=bounds)
     (agreement, efficiency) = found.select("low", "high").rows()
     assert efficiency == pytest.approx(agreement)
 
 
 def test_shares_of_different_stakes_are_no_shares() -> None:
     frame = pl.DataFrame({
-        "x": [0.0, 1.0, 0.0, 100.0] * 5, "deal": range(20), "least": [0.0] * 20,
+        "x": [0.0, 1.0, 0.0, 100.0] * 5, "instance": range(20), "least": [0.0] * 20,
         "most": [1.0, 1.0, 100.0, 100.0] * 5,
     })  # fmt: skip
     row = one(frame, bounds={"x": ("least", "most")})
@@ -240,13 +250,13 @@ def test_shares_of_different_stakes_are_no_shares() -> None:
 
 
 def test_one_cluster_gives_a_mean_and_no_interval() -> None:
-    row = one(pl.DataFrame({"x": [0.0, 1.0, 1.0, 1.0], "deal": ["a"] * 4}))
+    row = one(pl.DataFrame({"x": [0.0, 1.0, 1.0, 1.0], "instance": ["a"] * 4}))
     assert (row["mean"], row["clusters"]) == (0.75, 1)
     assert row["error"] is row["low"] is row["high"] is None
 
 
 def test_the_error_is_0_only_of_a_mean_that_can_be_nothing_else() -> None:
-    frame = pl.DataFrame({"x": [0.5] * 4, "deal": range(4)})
+    frame = pl.DataFrame({"x": [0.5] * 4, "instance": range(4)})
     unknown, known = one(frame), one(frame, bounds={"x": (0.5, 0.5)})
     assert (unknown["error"], unknown["note"]) == (None, CONSTANT)
     assert (known["error"], known["note"], known["low"]) == (0, None, None)
@@ -254,16 +264,16 @@ def test_the_error_is_0_only_of_a_mean_that_can_be_nothing_else() -> None:
 
 def test_missing_values_and_empty_cells_are_left_out() -> None:
     frame = pl.DataFrame(
-        {"cell": ["a", "a", "a", "b"], "deal": [1, 2, 2, 1], "x": [1.0, 2.0, None, None]}
+        {"cell": ["a", "a", "a", "b"], "instance": [1, 2, 2, 1], "x": [1.0, 2.0, None, None]}
     )
-    (row,) = mean_intervals(frame, ["x"], ["cell"], cluster=["deal"]).rows(named=True)
+    (row,) = mean_intervals(frame, ["x"], ["cell"], cluster=["instance"]).rows(named=True)
     assert (row["cell"], row["n"], row["clusters"], row["mean"]) == ("a", 2, 2, 1.5)
-    assert mean_intervals(frame.clear(), ["x"], ["cell"], cluster=["deal"]).columns == COLUMNS
+    assert mean_intervals(frame.clear(), ["x"], ["cell"], cluster=["instance"]).columns == COLUMNS
 
 
-def test_deals_of_different_configurations_are_different_clusters() -> None:
+def test_instances_of_different_configurations_are_different_clusters() -> None:
     frame = pl.DataFrame(
-        {"configuration": ["a", "a", "b", "b"], "deal": ["0"] * 4, "x": [0.0, 0.0, 1.0, 1.0]}
+        {"configuration": ["a", "a", "b", "b"], "instance": ["0"] * 4, "x": [0.0, 0.0, 1.0, 1.0]}
     )
     assert mean_intervals(frame, ["x"])["clusters"].to_list() == [2]
 
@@ -275,9 +285,11 @@ def strata_of(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
 
 def test_what_differs_between_configurations_is_no_uncertainty() -> None:
     rows = [
-        (name, deal, x + deal % 2) for name, x in (("a", 0.0), ("b", 50.0)) for deal in range(8)
+        (name, instance, x + instance % 2)
+        for name, x in (("a", 0.0), ("b", 50.0))
+        for instance in range(8)
     ]
-    frame = pl.DataFrame(rows, schema=["configuration", "deal", "x"], orient="row")
+    frame = pl.DataFrame(rows, schema=["configuration", "instance", "x"], orient="row")
     row = strata_of(frame)
     assert row["mean"] == 25.5
     assert row["error"] == pytest.approx(math.sqrt(2 * 8 / 7 * 8 * 0.25) / 16)
@@ -285,8 +297,12 @@ def test_what_differs_between_configurations_is_no_uncertainty() -> None:
 
 
 def test_a_stratum_on_a_large_scale_brings_its_own_degrees_of_freedom_alone() -> None:
-    rows = [(name, deal, x * deal) for name, x in (("a", 1e-6), ("b", 1.0)) for deal in (-1, 1, 0)]
-    row = strata_of(pl.DataFrame(rows, schema=["configuration", "deal", "x"], orient="row"))
+    rows = [
+        (name, instance, x * instance)
+        for name, x in (("a", 1e-6), ("b", 1.0))
+        for instance in (-1, 1, 0)
+    ]
+    row = strata_of(pl.DataFrame(rows, schema=["configuration", "instance", "x"], orient="row"))
     assert row["high"] - row["mean"] == pytest.approx(stats.t.ppf(0.975, 2) * row["error"])
     assert row["wanted"] == 4 * 24 // 2 + 2
 
@@ -295,7 +311,7 @@ def test_strata_are_weighted_by_their_matches() -> None:
     frame = pl.DataFrame(
         {
             "configuration": ["a"] * 3 + ["b"] * 2,
-            "deal": [0, 1, 2, 0, 1],
+            "instance": [0, 1, 2, 0, 1],
             "x": [1.0, 2.0, 6.0, 10.0, 14.0],
         }
     )
@@ -310,11 +326,13 @@ def test_strata_are_weighted_by_their_matches() -> None:
     assert row["wanted"] == math.ceil(3 * 24 / freedom + 2)
 
 
-def test_configurations_with_one_deal_are_collapsed() -> None:
-    alone = pl.DataFrame({"configuration": ["a", "b", "c"], "deal": [0, 0, 0], "x": [1.0, 2.0, 6]})
+def test_configurations_with_one_instance_are_collapsed() -> None:
+    alone = pl.DataFrame(
+        {"configuration": ["a", "b", "c"], "instance": [0, 0, 0], "x": [1.0, 2.0, 6]}
+    )
     plain = mean_intervals(alone, ["x"]).rows(named=True)[0]
     assert strata_of(alone) == plain
-    pair = pl.DataFrame({"configuration": ["d", "d"], "deal": [0, 1], "x": [5.0, 5.0]})
+    pair = pl.DataFrame({"configuration": ["d", "d"], "instance": [0, 1], "x": [5.0, 5.0]})
     mixed = strata_of(pl.concat([alone, pair]))
     assert mixed["error"] == pytest.approx(plain["error"] * 3 / 5)
     single = pl.concat([alone.head(1), pair])
@@ -325,14 +343,14 @@ def test_strata_cover_the_mean_of_a_fixed_design() -> None:
     draw = np.random.default_rng(3)
     levels = np.array([0.0, 1.0, 5.0, -2.0])
     rows = [
-        (cell, place, deal, levels[place] + common + draw.normal())
+        (cell, place, instance, levels[place] + common + draw.normal())
         for cell in range(2_000)
         for place in range(4)
-        for deal in range(6)
+        for instance in range(6)
         for common in (draw.normal(),)
         for _ in range(3)
     ]
-    frame = pl.DataFrame(rows, schema=["cell", "configuration", "deal", "x"], orient="row")
+    frame = pl.DataFrame(rows, schema=["cell", "configuration", "instance", "x"], orient="row")
     found = mean_intervals(frame, ["x"], ["cell"], strata=["configuration"])
     inside = (pl.col("low") < levels.mean()) & (pl.col("high") > levels.mean())
     assert 0.935 <= float(found.select(inside.mean()).item()) <= 0.965
@@ -345,7 +363,8 @@ def of_people(luck: np.random.Generator, people: int, matches: int, both: bool) 
     x = habits[seat] + luck.normal(size=len(seat)) * 0.8 + habits[other] * both
     names = [[f"{a}", f"{b}"] if both else [f"{a}"] for a, b in zip(seat, other, strict=True)]
     return pl.DataFrame({
-        "configuration": luck.integers(0, 3, len(seat)), "deal": np.arange(len(seat)) // 2, "x": x,
+        "configuration": luck.integers(0, 3, len(seat)), "instance": np.arange(len(seat)) // 2,
+        "x": x,
         "people": names,
     })  # fmt: skip
 
@@ -368,17 +387,17 @@ def test_matches_count_as_dependent_if_they_share_an_instance_or_a_participant()
     frame = of_people(np.random.default_rng(2), 8, 3, both=True).with_columns(configuration=1)
     row = mean_intervals(frame, ["x"]).row(0, named=True)
     off = (frame["x"] - frame["x"].to_numpy().mean()).to_numpy() / len(frame)
-    names, deals = frame["people"].to_list(), frame["deal"].to_list()
+    names, instances = frame["people"].to_list(), frame["instance"].to_list()
     total = sum(
         off[a] * off[b]
         for a in range(len(off)) for b in range(len(off))
-        if deals[a] == deals[b] or set(names[a]) & set(names[b])
+        if instances[a] == instances[b] or set(names[a]) & set(names[b])
     )  # fmt: skip
     by_person = {name: sum(off[a] for a in range(len(off)) if name in names[a]) ** 2
                  for name in map(str, range(8))}  # fmt: skip
-    by_deal = mean_intervals(frame, ["x"], people=None)["error"].item() ** 2
+    by_instance = mean_intervals(frame, ["x"], people=None)["error"].item() ** 2
     assert row["error"] ** 2 == pytest.approx(
-        max(8 / 7 * total, 8 / 7 * sum(by_person.values()), by_deal)
+        max(8 / 7 * total, 8 / 7 * sum(by_person.values()), by_instance)
     )
     assert row["freedom"] == pytest.approx(7, abs=0.6)
     assert row["wanted"] is not None
@@ -390,7 +409,8 @@ def test_participants_in_many_thin_configurations_widen_intervals_as_much_as_the
     for _ in range(40):
         person, configuration = np.arange(200) // 10, draw.permutation(np.arange(200) % 100)
         frame = pl.DataFrame({
-            "configuration": configuration, "deal": np.arange(200), "people": person.astype(str),
+            "configuration": configuration, "instance": np.arange(200),
+            "people": person.astype(str),
             "x": draw.normal(size=20)[person] + draw.normal(size=200),
         }).with_columns(pl.concat_list("people"))  # fmt: skip
         row = mean_intervals(frame, ["x"]).row(0, named=True)
@@ -401,18 +421,18 @@ def test_participants_in_many_thin_configurations_widen_intervals_as_much_as_the
 
 
 def test_one_participant_gives_a_mean_and_no_interval() -> None:
-    frame = pl.DataFrame({"configuration": 1, "deal": range(9), "x": np.arange(9.0)})
+    frame = pl.DataFrame({"configuration": 1, "instance": range(9), "x": np.arange(9.0)})
     row = mean_intervals(frame.with_columns(people=pl.lit(["ada"])), ["x"]).row(0, named=True)
     assert (row["mean"], row["error"], row["low"]) == (4, None, None)
 
 
 def test_configurations_are_strata_by_default_and_a_grid_without_chance_has_no_spread() -> None:
-    rows = [(name, deal, x) for name, x in (("a", 9.0), ("b", 11.0)) for deal in range(9)]
-    frame = pl.DataFrame(rows, schema=["configuration", "deal", "x"], orient="row")
+    rows = [(name, instance, x) for name, x in (("a", 9.0), ("b", 11.0)) for instance in range(9)]
+    frame = pl.DataFrame(rows, schema=["configuration", "instance", "x"], orient="row")
     (row,) = mean_intervals(frame, ["x"]).rows(named=True)
     assert row == strata_of(frame)
     assert (row["mean"], row["low"], row["high"], row["note"]) == (10, None, None, CONSTANT)
-    varied = frame.with_columns(pl.col("x") + pl.col("deal"))
+    varied = frame.with_columns(pl.col("x") + pl.col("instance"))
     (row,) = mean_intervals(varied, ["x"]).rows(named=True)
     assert row == strata_of(varied)
     assert row["note"] is None

@@ -33,7 +33,7 @@ def test_counts_all_flips_of_few_pairs() -> None:
     assert found.p == pytest.approx(two_sided(flips, float(gaps.mean())))
 
 
-def test_counts_all_deals_of_few_values() -> None:
+def test_counts_all_instances_of_few_values() -> None:
     first, second = [1.0, 4.0, 3.0], [2.0, 7.0, 8.0, 9.0]
     pool = np.array(first + second)
     shuffled = []
@@ -97,22 +97,22 @@ def test_corrections_agree_with_statsmodels() -> None:
         assert len(correct([])) == 0
         with pytest.raises(ValueError, match="finite numbers"):
             correct([0.5, float("nan")])
-        with pytest.raises(ValueError, match="lie between 0 and 1"):
+        with pytest.raises(ValueError, match="between 0 and 1"):
             correct([0.5, 1.5])
 
 
 def populations() -> pl.DataFrame:
-    """Three populations on shared deals, two matches each; the third gains more."""
+    """Three populations on shared instances, two matches each; the third gains more."""
     draw = np.random.default_rng(4)
-    deal = np.repeat(np.arange(20), 6)
+    instance = np.repeat(np.arange(20), 6)
     who = np.tile(["bayes", "bayes", "human", "human", "model", "model"], 20)
-    gain = 5 * draw.normal(size=20)[deal] + (who == "model") + 0.3 * draw.normal(size=120)
-    return pl.DataFrame({"deal": deal, "who": who, "gain": gain})
+    gain = 5 * draw.normal(size=20)[instance] + (who == "model") + 0.3 * draw.normal(size=120)
+    return pl.DataFrame({"instance": instance, "who": who, "gain": gain})
 
 
-def test_every_two_groups_are_compared_on_their_shared_deals() -> None:
+def test_every_two_groups_are_compared_on_their_shared_instances() -> None:
     frame = populations()
-    found = pairwise_tests(frame, "gain", "who", paired=True, cluster=["deal"])
+    found = pairwise_tests(frame, "gain", "who", paired=True, cluster=["instance"])
     rows = {(row["first"], row["second"]): row for row in found.frame.rows(named=True)}
     assert list(rows) == [("bayes", "human"), ("bayes", "model"), ("human", "model")]
     assert rows["bayes", "human"]["p"] > 0.05
@@ -122,16 +122,16 @@ def test_every_two_groups_are_compared_on_their_shared_deals() -> None:
     assert_allclose(found.frame["p_bh"], benjamini_hochberg(found.frame["p"].to_numpy()))
     assert rows["human", "model"]["test"] == "paired permutation test, two-sided, drawn"
     assert "p_holm" in str(found)
-    unpaired = pairwise_tests(frame, "gain", "who", paired=False, cluster=["deal"]).frame
+    unpaired = pairwise_tests(frame, "gain", "who", paired=False, cluster=["instance"]).frame
     assert unpaired["p"].to_numpy().min() > 0.1
 
 
-def test_matches_of_one_deal_count_once() -> None:
+def test_matches_of_one_instance_count_once() -> None:
     frame = populations()
     copies = pl.concat([frame] * 4)
     for paired in (True, False):
         one, four = (
-            pairwise_tests(of, "gain", "who", paired=paired, cluster=["deal"]).frame["p"]
+            pairwise_tests(of, "gain", "who", paired=paired, cluster=["instance"]).frame["p"]
             for of in (frame, copies)
         )
         assert_allclose(one, four)
@@ -139,16 +139,17 @@ def test_matches_of_one_deal_count_once() -> None:
     assert rows["n_first"].to_list() == [40, 40, 40]
 
 
-def test_groups_without_shared_deals_have_no_test_and_a_note() -> None:
+def test_groups_without_shared_instances_have_no_test_and_a_note() -> None:
     frame = pl.DataFrame(
-        {"deal": [1, 2, 3, 4, 1, 2], "who": list("aabbcc"), "gain": [1.0, 2, 3, 4, 5, 7]}
+        {"instance": [1, 2, 3, 4, 1, 2], "who": list("aabbcc"), "gain": [1.0, 2, 3, 4, 5, 7]}
     )
-    found = pairwise_tests(frame, "gain", "who", paired=True, cluster=["deal"])
+    found = pairwise_tests(frame, "gain", "who", paired=True, cluster=["instance"])
     assert found.frame.select("first", "second").rows() == [("a", "c")]
     assert found.notes == (
-        "a and b share no deal, and have no test", "b and c share no deal, and have no test",
+        "a and b share no instance, so they cannot be compared",
+        "b and c share no instance, so they cannot be compared",
     )  # fmt: skip
-    apart = pairwise_tests(frame.head(4), "gain", "who", paired=True, cluster=["deal"])
+    apart = pairwise_tests(frame.head(4), "gain", "who", paired=True, cluster=["instance"])
     assert apart.frame.is_empty()
 
 
@@ -161,7 +162,7 @@ def test_groups_without_shared_deals_have_no_test_and_a_note() -> None:
     ],
 )
 def test_pairwise_tests_say_what_they_lack(options: dict[str, Any], said: str) -> None:
-    asked: dict[str, Any] = {"value": "gain", "by": "who", "cluster": ["deal"]} | options
+    asked: dict[str, Any] = {"value": "gain", "by": "who", "cluster": ["instance"]} | options
     frame = populations().with_columns(one=1)
     with pytest.raises((StatisticsError, ValueError), match=said):
         pairwise_tests(frame, paired=True, **asked)

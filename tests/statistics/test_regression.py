@@ -17,18 +17,18 @@ REFERENCE = {"horizon": 12, "loss": 0.9, "model": "b"}
 
 
 def games(rows: int = 400, seed: int = 1) -> pl.DataFrame:
-    """Games with effects of 1 for each step of a factor's levels, alike within deals."""
+    """Games with effects of 1 for each step of a factor's levels, alike within instances."""
     draw = np.random.default_rng(seed)
     frame = pl.DataFrame(
         {
-            "deal": draw.integers(0, 40, rows),
+            "instance": draw.integers(0, 40, rows),
             "horizon": draw.choice([1, 2, 12], rows),
             "loss": draw.choice([0.8, 0.9], rows),
             "model": draw.choice(["a", "b", "c", "d"], rows),
             "talk": draw.random(rows) < 0.5,
         }
     )
-    luck = draw.normal(size=40)[frame["deal"].to_numpy()]
+    luck = draw.normal(size=40)[frame["instance"].to_numpy()]
     noise = draw.normal(size=rows) * (1 + (frame["model"] == "a").to_numpy())
     steps = frame["model"].replace_strict({"a": 0, "b": 1, "c": 2, "d": 3}).to_numpy()
     return frame.with_columns(gain=pl.Series(steps + luck + noise, dtype=pl.Float64))
@@ -47,7 +47,9 @@ def columns(frame: pl.DataFrame) -> NDArray[np.float64]:
 
 
 def fitted(frame: pl.DataFrame, **options: Any) -> Regression:
-    return ols(frame, "gain", FACTORS, **{"reference": REFERENCE, "cluster": ["deal"]} | options)
+    return ols(
+        frame, "gain", FACTORS, **{"reference": REFERENCE, "cluster": ["instance"]} | options
+    )
 
 
 @pytest.mark.parametrize("errors", ["classical", "HC3", "cluster"])
@@ -60,7 +62,7 @@ def test_agrees_with_statsmodels(errors: Any, level: float) -> None:
         "classical": plain,
         "HC3": plain.get_robustcov_results("HC3", use_t=True),
         "cluster": plain.get_robustcov_results(
-            "cluster", groups=frame["deal"].to_numpy(), use_t=True
+            "cluster", groups=frame["instance"].to_numpy(), use_t=True
         ),
     }
     oracle = kinds[errors]
@@ -88,7 +90,12 @@ def with_numbers(frame: pl.DataFrame) -> pl.DataFrame:
 def test_numbers_stay_numbers_and_agree_with_statsmodels(errors: Any) -> None:
     frame = with_numbers(games())
     found = ols(
-        frame, "gain", ["model", "age"], reference={"model": "b"}, errors=errors, cluster=["deal"]
+        frame,
+        "gain",
+        ["model", "age"],
+        reference={"model": "b"},
+        errors=errors,
+        cluster=["instance"],
     )
     models = [(frame["model"] == name).to_numpy().astype(float) for name in "acd"]
     matrix = np.column_stack([np.ones(len(frame)), *models, frame["age"].to_numpy()])
@@ -97,7 +104,7 @@ def test_numbers_stay_numbers_and_agree_with_statsmodels(errors: Any) -> None:
     if errors == "HC3":
         fit = fit.get_robustcov_results("HC3", use_t=True)
     elif errors == "cluster":
-        fit = fit.get_robustcov_results("cluster", groups=frame["deal"].to_numpy(), use_t=True)
+        fit = fit.get_robustcov_results("cluster", groups=frame["instance"].to_numpy(), use_t=True)
     rows = found.frame.filter(~pl.col("reference"))
     assert rows["factor"].to_list() == ["(constant)", "model", "model", "model", "age"]
     assert rows["level"].to_list() == [None, "a", "c", "d", None]
@@ -111,12 +118,12 @@ def test_numbers_stay_numbers_and_agree_with_statsmodels(errors: Any) -> None:
 
 def test_a_number_alone_is_one_regressor_without_a_reference() -> None:
     frame = with_numbers(games()).with_columns(pl.col("age").cast(pl.Int64))
-    found = ols(frame, "gain", ["age"], cluster=["deal"])
+    found = ols(frame, "gain", ["age"], cluster=["instance"])
     assert found.frame["factor"].to_list() == ["(constant)", "age"]
     slope = np.polyfit(frame["age"].to_numpy(), frame["gain"].to_numpy(), 1)[0]
     assert found.frame["estimate"][1] == pytest.approx(slope, rel=1e-12)
     assert "cluster-robust" in found.label
-    levels = ols(frame, "gain", ["C(age)"], reference={"C(age)": 30}, cluster=["deal"])
+    levels = ols(frame, "gain", ["C(age)"], reference={"C(age)": 30}, cluster=["instance"])
     assert levels.frame.filter(factor="age").height == frame["age"].n_unique()
 
 
@@ -124,7 +131,7 @@ def test_the_origin_and_the_unit_of_a_number_cost_no_precision() -> None:
     frame = with_numbers(games())
     since = frame.with_columns(second=(pl.col("second") - 1.7e9) / 1e6)
     late, early = (
-        ols(one, "gain", ["model", "second"], reference={"model": "a"}, cluster=["deal"]).frame
+        ols(one, "gain", ["model", "second"], reference={"model": "a"}, cluster=["instance"]).frame
         for one in (frame, since)
     )
     for name in ("estimate", "error"):
@@ -135,9 +142,9 @@ def test_the_origin_and_the_unit_of_a_number_cost_no_precision() -> None:
 
 
 def test_a_number_that_few_clusters_show_has_bias_reduced_errors() -> None:
-    frame = games().with_columns(dose=pl.when(pl.col("deal") < 4).then(2.0).otherwise(0.0))
-    number = ols(frame, "gain", ["dose"], cluster=["deal"])
-    factor = ols(frame, "gain", ["C(dose)"], reference={"dose": 0.0}, cluster=["deal"])
+    frame = games().with_columns(dose=pl.when(pl.col("instance") < 4).then(2.0).otherwise(0.0))
+    number = ols(frame, "gain", ["dose"], cluster=["instance"])
+    factor = ols(frame, "gain", ["C(dose)"], reference={"dose": 0.0}, cluster=["instance"])
     slope = number.frame.row(1, named=True)
     step = factor.frame.filter(level="2.0").row(0, named=True)
     for name in ("estimate", "error"):
@@ -148,7 +155,7 @@ def test_a_number_that_few_clusters_show_has_bias_reduced_errors() -> None:
 
 def test_predicted_means_take_numbers_at_their_mean_or_as_given() -> None:
     frame = with_numbers(games())
-    fit = ols(frame, "gain", ["model", "age"], reference={"model": "a"}, cluster=["deal"])
+    fit = ols(frame, "gain", ["model", "age"], reference={"model": "a"}, cluster=["instance"])
     constant, *_, slope = fit.coefficients
     own = predicted_means(fit, ["model"]).frame.filter(model="a")["estimate"][0]
     assert own == pytest.approx(constant + slope * float(frame["age"].to_numpy().mean()))
@@ -164,9 +171,9 @@ def test_predicted_means_take_numbers_at_their_mean_or_as_given() -> None:
     [
         ([], {"reference": {"age": 30}}, r'"age" holds numbers .* write "C\(age\)"'),
         ([pl.lit(None, pl.Float64).alias("age")], {}, '"age" is missing in 400 of 400 rows'),
-        ([pl.lit(float("inf")).alias("age")], {}, '"age" has values that are no finite numbers'),
+        ([pl.lit(float("inf")).alias("age")], {}, '"age" has values that are not finite'),
         ([pl.lit([1, 2]).alias("age")], {}, r'"age" holds List\(Int64\)'),
-        ([], {"cluster": ["instance"]}, r'no column "instance" .* name the columns in cluster'),
+        ([], {"cluster": ["nowhere"]}, r'no column "nowhere" .* name the columns in cluster'),
     ],
 )  # fmt: skip
 def test_refuses_numbers_that_cannot_be_one_regressor(
@@ -174,13 +181,13 @@ def test_refuses_numbers_that_cannot_be_one_regressor(
 ) -> None:
     frame = with_numbers(games()).with_columns(change)
     with pytest.raises(StatisticsError, match=said):
-        ols(frame, "gain", ["age"], **{"cluster": ["deal"]} | options)
+        ols(frame, "gain", ["age"], **{"cluster": ["instance"]} | options)
 
 
 def test_a_number_that_never_varies_is_left_out_with_a_note() -> None:
     found = ols(games().with_columns(age=0.1 + 0.2), "gain", ["age"], errors="HC3")
     assert found.frame["factor"].to_list() == ["(constant)"]
-    assert found.notes == ('"age" is 0.3 in every row here, and has no effect to estimate',)
+    assert found.notes == ('"age" is 0.3 in every row here, so it has no effect',)
 
 
 def test_several_outcomes_and_kinds_of_errors_at_once_are_each_as_alone() -> None:
@@ -188,12 +195,12 @@ def test_several_outcomes_and_kinds_of_errors_at_once_are_each_as_alone() -> Non
     frame = pl.DataFrame(
         {
             "kind": draw.choice(["a", "b", "c"], 60),
-            "deal": draw.integers(0, 25, 60),
+            "instance": draw.integers(0, 25, 60),
             "gain": draw.normal(size=60),
             "fair": [None if at % 7 == 0 else float(at % 5) for at in range(60)],
         }
     )
-    shared: dict[str, Any] = {"reference": {"kind": "a"}, "cluster": ["deal"]}
+    shared: dict[str, Any] = {"reference": {"kind": "a"}, "cluster": ["instance"]}
     kinds: list[Any] = ["classical", "HC3", "cluster"]
     found = regressions(frame, ["gain", "fair"], ["kind"], errors=kinds, **shared)
     assert list(found) == [(outcome, kind) for outcome in ("gain", "fair") for kind in kinds]
@@ -203,7 +210,7 @@ def test_several_outcomes_and_kinds_of_errors_at_once_are_each_as_alone() -> Non
         assert (one.rows, one.clusters, one.r2, one.notes) == (
             alone.rows, alone.clusters, alone.r2, alone.notes,
         )  # fmt: skip
-    with pytest.raises(ValueError, match="errors is"):
+    with pytest.raises(ValueError, match="errors must be"):
         regressions(frame, ["gain"], ["kind"], errors=["robust"], **shared)  # type: ignore[list-item]
 
 
@@ -212,7 +219,8 @@ def test_every_row_says_how_its_interval_was_made() -> None:
     labels = {
         "classical": "95 %, classical, t with 393 degrees of freedom",
         "HC3": "95 %, HC3, t with 393 degrees of freedom",
-        "cluster": "95 %, cluster-robust (CR1) by deal, 40 clusters, t with 39 degrees of freedom",
+        "cluster": "95 %, cluster-robust (CR1) by instance, 40 clusters, t with 39 degrees of "
+        "freedom",
     }
     for errors, label in labels.items():
         found = fitted(frame, errors=errors)
@@ -236,7 +244,7 @@ def test_a_composite_holds_all_interactions() -> None:
     frame = games()
     found = ols(
         frame, "gain", ["market"], composites={"market": ["talk", "horizon"]},
-        reference={"market": (False, 12)}, cluster=["deal"],
+        reference={"market": (False, 12)}, cluster=["instance"],
     )  # fmt: skip
     cells = frame.partition_by("talk", "horizon", as_dict=True)
     means = {key: float(part["gain"].to_numpy().mean()) for key, part in cells.items()}
@@ -244,7 +252,7 @@ def test_a_composite_holds_all_interactions() -> None:
     assert effects["talk=true horizon=1"] == pytest.approx(means[True, 1] - means[False, 12])
     text = {"market": "talk=false horizon=12"}
     again = ols(frame, "gain", ["market"], composites={"market": ["talk", "horizon"]},
-                reference=text, cluster=["deal"])  # fmt: skip
+                reference=text, cluster=["instance"])  # fmt: skip
     assert again.frame.equals(found.frame)
 
 
@@ -261,7 +269,7 @@ def test_equal_outcomes_have_no_effects(value: float) -> None:
 
 def test_a_factor_with_one_level_is_left_out_with_a_note() -> None:
     found = fitted(games().filter(pl.col("loss") == 0.9), errors="HC3")
-    assert found.notes == ('"loss" has one level here, 0.9, and no effect to estimate',)
+    assert found.notes == ('"loss" has only the level 0.9 here, so it has no effect',)
     assert "loss" not in found.frame["factor"].to_list()
 
 
@@ -271,7 +279,7 @@ def test_rows_without_an_outcome_are_left_out_and_counted() -> None:
     found = fitted(gaps, errors="HC3")
     some = frame.filter("talk")
     assert found.frame.equals(fitted(some, errors="HC3").frame)
-    assert found.notes == (f'{400 - len(some)} rows without a value of "gain" left out',)
+    assert found.notes == (f'{400 - len(some)} rows without a value of "gain" omitted',)
 
 
 def test_as_many_rows_as_effects_leave_no_errors() -> None:
@@ -280,7 +288,7 @@ def test_as_many_rows_as_effects_leave_no_errors() -> None:
     assert found.frame["estimate"].to_list() == pytest.approx([1, 0, 1, 3])
     for column in ("error", "low", "high", "p"):
         assert found.frame[column].null_count() == 4
-    assert found.notes == ("as many rows as effects leave nothing to estimate errors from",)
+    assert found.notes == ("errors cannot be estimated from as many rows as effects",)
     assert found.adjusted_r2 is None
 
 
@@ -292,39 +300,39 @@ def test_hc3_knows_no_error_of_a_level_that_one_row_has_alone() -> None:
     assert errors["c"] is None
     two = ols(frame.head(13), "gain", ["model"], reference={"model": "a"}, errors="HC3")
     assert errors["b"] == pytest.approx(two.frame.filter(level="b")["error"][0])
-    assert "fitted exactly" in found.notes[0]
+    assert "only one row" in found.notes[0]
     single = ols(frame, "gain", ["model"], reference={"model": "c"}, errors="HC3").frame
     assert single["error"].null_count() == 4
 
 
 def test_a_level_in_one_cluster_has_no_clustered_error() -> None:
-    frame = games().with_columns(deal=pl.when(model="c").then(99).otherwise("deal"))
+    frame = games().with_columns(instance=pl.when(model="c").then(99).otherwise("instance"))
     errors = dict(fitted(frame, errors="cluster").frame.select("level", "error").rows())
     assert errors["c"] is None
     assert errors["d"] > 0
     other = fitted(frame, errors="cluster", reference=REFERENCE | {"model": "c"})
     known = other.frame.filter(pl.col("error").is_not_null())["factor"].unique().to_list()
     assert sorted(known) == ["horizon", "loss"]
-    assert "one cluster alone" in other.notes[0]
+    assert "only one cluster" in other.notes[0]
 
 
 def test_few_clusters_are_said_and_one_gives_no_errors() -> None:
-    few = fitted(games().with_columns(pl.col("deal") % 10), errors="cluster")
+    few = fitted(games().with_columns(pl.col("instance") % 10), errors="cluster")
     assert few.clusters == 10
     assert few.notes == (
-        "10 clusters are few: where the outcome is a share or skewed, the intervals are too narrow",
+        "10 clusters are few: if the outcome is a share or skewed, the intervals are too narrow",
     )
-    fewer = fitted(games().with_columns(pl.col("deal") % 9), errors="cluster")
+    fewer = fitted(games().with_columns(pl.col("instance") % 9), errors="cluster")
     assert fewer.frame.select("error", "low", "high", "p").null_count().row(0) == (
         (len(fewer.frame),) * 4
     )
     assert fewer.frame["estimate"].to_list() == few.frame["estimate"].to_list()
     assert fewer.notes == (
-        "nothing can be told of how uncertain effects are: 9 clusters, and it takes 10",
+        "the uncertainty of effects cannot be estimated: 9 clusters; at least 10 are needed",
     )
-    one = fitted(games().with_columns(deal=1), errors="cluster")
+    one = fitted(games().with_columns(instance=1), errors="cluster")
     assert one.frame["error"].null_count() == len(one.frame)
-    assert one.notes == ("one cluster leaves nothing to estimate errors from",)
+    assert one.notes == ("errors cannot be estimated from one cluster",)
 
 
 @pytest.mark.parametrize(
@@ -334,11 +342,11 @@ def test_few_clusters_are_said_and_one_gives_no_errors() -> None:
         ([], {"reference": REFERENCE | {"horizon": True}}, 'level true of "horizon" is absent'),
         ([pl.lit("x").alias("gone")], {"cluster": ["nowhere"], "errors": "cluster"}, "nowhere"),
         ([pl.col("model").alias("loss")], {"reference": REFERENCE | {"loss": "a"}},
-         "loss and model cannot be told apart"),
+         "loss and model cannot be separated"),
         ([pl.when("talk").then("model").alias("model")], {}, '"model" is missing in'),
         ([pl.lit(None).alias("gain")], {}, "no row has a value"),
-        ([pl.lit(float("nan")).alias("gain")], {}, "no finite numbers"),
-        ([pl.lit("much").alias("gain")], {}, '"gain" holds String, and numbers'),
+        ([pl.lit(float("nan")).alias("gain")], {}, "not finite"),
+        ([pl.lit("much").alias("gain")], {}, '"gain" has type String; numbers'),
     ],
 )  # fmt: skip
 def test_says_what_the_data_do_not_determine(
@@ -355,7 +363,7 @@ def test_what_can_be_told_apart_is_estimated_beside_what_cannot(errors: Any) -> 
     reference = REFERENCE | {"talk": True, "loss": "b"}
     (found,) = regressions(
         frame, ["gain"], factors, reference=reference, errors=[errors],
-        cluster=["deal"], partial=True,
+        cluster=["instance"], partial=True,
     ).values()  # fmt: skip
     alone = ols(
         frame,
@@ -363,7 +371,7 @@ def test_what_can_be_told_apart_is_estimated_beside_what_cannot(errors: Any) -> 
         factors[:-1],
         reference=REFERENCE | {"talk": True},
         errors=errors,
-        cluster=["deal"],
+        cluster=["instance"],
     )
     told = ["estimate", "error", "low", "high", "p"]
     kept = pl.col("factor").is_in(["model", "loss"])
@@ -373,14 +381,14 @@ def test_what_can_be_told_apart_is_estimated_beside_what_cannot(errors: Any) -> 
     mine, theirs = (one.frame.filter(~kept).select(told) for one in (found, alone))
     assert mine.equals(theirs) or mine.rows() == [pytest.approx(row) for row in theirs.rows()]
     assert found.adjusted_r2 == pytest.approx(alone.adjusted_r2)
-    assert "the effects of model and loss cannot be told apart" in found.notes[0]
+    assert "the effects of model and loss cannot be separated" in found.notes[0]
 
 
 def test_a_missing_cluster_is_a_cluster() -> None:
     frame = games()
-    gap = pl.when(pl.col("deal") > 0).then("deal")
+    gap = pl.when(pl.col("instance") > 0).then("instance")
     named = fitted(frame, errors="cluster")
-    found = fitted(frame.with_columns(deal=gap), errors="cluster")
+    found = fitted(frame.with_columns(instance=gap), errors="cluster")
     assert found.frame.equals(named.frame)
 
 
@@ -396,7 +404,7 @@ def test_says_which_column_is_not_there() -> None:
     [
         ({"errors": "HC9"}, "not \"HC9\""),
         ({"level": 95}, "between 0 and 1"),
-        ({"cluster": [], "errors": "cluster"}, "one column or more"),
+        ({"cluster": [], "errors": "cluster"}, "at least one column"),
         ({"reference": {}}, 'declare a reference level for "horizon": one of 1, 2, 12'),
         ({"reference": REFERENCE | {"model": ("a", "b")}}, "is absent"),
     ],
@@ -408,7 +416,7 @@ def test_refuses_arguments_that_make_no_sense(options: dict[str, Any], said: str
 
 def test_factors_are_a_list_of_different_names() -> None:
     for factors in ("model", ["model", "model"]):
-        with pytest.raises(ValueError, match="different names"):
+        with pytest.raises(ValueError, match="distinct names"):
             ols(games(), "gain", factors, reference={"model": "a"})
     with pytest.raises(ValueError, match="has 2 parts"):
         ols(games(), "gain", ["both"], reference={"both": (1,)},
@@ -418,7 +426,7 @@ def test_factors_are_a_list_of_different_names() -> None:
 def test_predicted_means_of_all_cells_are_the_cells_own_means() -> None:
     frame = games()
     found = predicted_means(
-        ols(frame, "gain", ["model"], reference={"model": "a"}, cluster=["deal"]), ["model"]
+        ols(frame, "gain", ["model"], reference={"model": "a"}, cluster=["instance"]), ["model"]
     )
     raw = dict(frame.group_by("model").agg(pl.col("gain").mean()).rows())
     for row in found.frame.rows(named=True):
@@ -462,23 +470,23 @@ def test_predicted_means_agree_with_statsmodels() -> None:
 def test_predicted_means_say_what_they_keep_and_what_they_do_not_know() -> None:
     fit = fitted(games())
     found = predicted_means(fit, ["model"], configurations=pl.DataFrame({"horizon": [12]}))
-    assert found.over == "1 given configurations, loss as in its own rows"
+    assert found.over == "1 given configurations, loss as in the regression's rows"
     with pytest.raises(StatisticsError, match='"horizon" has no level 99; its levels are 1, 2, 12'):
         predicted_means(fit, ["model"], configurations=pl.DataFrame({"horizon": [99]}))
     with pytest.raises(StatisticsError, match="no configurations"):
         predicted_means(fit, configurations=pl.DataFrame({"horizon": []}))
-    with pytest.raises(ValueError, match='no factor "deal"'):
-        predicted_means(fit, ["deal"])
+    with pytest.raises(ValueError, match='no factor "instance"'):
+        predicted_means(fit, ["instance"])
     one = pl.DataFrame({"horizon": [12], "w": [-1.0]})
     for weight, said in (("w", "must be >= 0"), ("v", 'no column "v"')):
         with pytest.raises(ValueError, match=said):
             predicted_means(fit, configurations=one, weight=weight)
-    with pytest.raises(ValueError, match="there are none"):
+    with pytest.raises(ValueError, match="none are given"):
         predicted_means(fit, weight="w")
 
 
 def test_predicted_means_of_unknown_error_are_null() -> None:
-    frame = games().with_columns(deal=pl.when(model="c").then(99).otherwise("deal"))
+    frame = games().with_columns(instance=pl.when(model="c").then(99).otherwise("instance"))
     found = predicted_means(fitted(frame, errors="cluster"), ["model"]).frame
     assert found.filter(pl.col("error").is_null())["model"].to_list() == ["c"]
     assert found["estimate"].null_count() == 0
@@ -488,12 +496,14 @@ def test_clustered_intervals_cover_the_truth_and_classical_ones_do_not() -> None
     covered = {"classical": 0, "cluster": 0}
     for study in range(300):
         draw = np.random.default_rng([7, study])
-        deal = np.repeat(np.arange(60), 5)
-        luck = draw.normal(size=60)[deal]
-        frame = pl.DataFrame({"deal": deal, "late": deal % 2, "gain": luck + draw.normal(size=300)})
+        instance = np.repeat(np.arange(60), 5)
+        luck = draw.normal(size=60)[instance]
+        frame = pl.DataFrame(
+            {"instance": instance, "late": instance % 2, "gain": luck + draw.normal(size=300)}
+        )
         for errors in covered:
             fit = ols(
-                frame, "gain", ["C(late)"], reference={"late": 0}, cluster=["deal"],
+                frame, "gain", ["C(late)"], reference={"late": 0}, cluster=["instance"],
                 errors=errors,  # type: ignore[arg-type]
             )  # fmt: skip
             low, high = fit.frame.filter(level="1").select("low", "high").row(0)
@@ -505,56 +515,56 @@ def test_clustered_intervals_cover_the_truth_and_classical_ones_do_not() -> None
 def test_a_regression_with_little_left_to_estimate_from_says_so() -> None:
     rng = np.random.default_rng(4)
     frame = pl.DataFrame(
-        {"deal": range(24), "model": [str(number // 2) for number in range(24)],
+        {"instance": range(24), "model": [str(number // 2) for number in range(24)],
          "gain": rng.normal(size=24)}
     )  # fmt: skip
     found = ols(frame, "gain", ["model"], reference={"model": "0"}, errors="cluster",
-                cluster=["deal"])  # fmt: skip
+                cluster=["instance"])  # fmt: skip
     assert "24 rows for 12 columns leave 12 degrees of freedom" in " ".join(found.notes)
     fewer = ols(frame.head(18), "gain", ["model"], reference={"model": "0"}, errors="HC3")
-    assert fewer.notes == (
-        "nothing can be told of how uncertain effects are: 9 degrees of freedom, and it takes 10",
-    )
+    problem = "9 degrees of freedom; at least 10 are needed"
+    assert fewer.notes == (f"the uncertainty of effects cannot be estimated: {problem}",)
     assert fewer.frame["low"].null_count() == len(fewer.frame)
 
 
 def test_levels_that_few_clusters_have_are_told() -> None:
-    deal = np.repeat(np.arange(80), 2)
-    rows = {"deal": deal, "treated": deal < 3, "spared": deal < 76, "odd": deal % 2 == 1}
-    frame = pl.DataFrame(rows).with_columns(gain=pl.Series(np.sin(7.0 * deal)))
+    instance = np.repeat(np.arange(80), 2)
+    levels = {"treated": instance < 3, "spared": instance < 76, "odd": instance % 2 == 1}
+    frame = pl.DataFrame({"instance": instance, **levels, "gain": np.sin(7.0 * instance)})
     fit = ols(
-        frame, "gain", ["treated", "spared", "odd"],
-        reference=dict.fromkeys(("treated", "spared", "odd"), False), errors="cluster",
-        cluster=["deal"],
-    )  # fmt: skip
+        frame, "gain", [*levels], reference=dict.fromkeys(levels, False), cluster=["instance"]
+    )
     (note,) = fit.notes
     assert "few of the 80 clusters have these levels" in note
     assert note.endswith("too narrow: treated true (3), spared true (4)")
 
 
 def test_levels_at_which_the_outcome_never_varied_are_told() -> None:
-    deal = np.arange(90)
-    frame = pl.DataFrame({"deal": deal, "kind": deal % 3, "won": (deal % 3 != 1) | (deal < 45)})
+    instance = np.arange(90)
+    frame = pl.DataFrame(
+        {"instance": instance, "kind": instance % 3, "won": (instance % 3 != 1) | (instance < 45)}
+    )
     for reference in (0, 1):
         fit = ols(frame.with_columns(pl.col("won").cast(int)), "won", ["C(kind)"],
-                  reference={"kind": reference}, errors="cluster", cluster=["deal"])  # fmt: skip
+                  reference={"kind": reference}, errors="cluster",
+                  cluster=["instance"])  # fmt: skip
         (note,) = fit.notes
         assert note.startswith("the outcome never varied at these levels")
         assert note.endswith("too narrow: kind 0, kind 2")
 
 
-@pytest.mark.parametrize("deals", [10, 15])  # of about 8 rows, more than columns, and of 5
-def test_levels_in_few_clusters_have_bias_reduced_errors(deals: int) -> None:
-    frame = games(80).with_columns(pl.col("deal") % deals)
-    rare = (pl.col("deal") < 3) & (pl.col("model") == "c")
+@pytest.mark.parametrize("instances", [10, 15])  # of about 8 rows, more than columns, and of 5
+def test_levels_in_few_clusters_have_bias_reduced_errors(instances: int) -> None:
+    frame = games(80).with_columns(pl.col("instance") % instances)
+    rare = (pl.col("instance") < 3) & (pl.col("model") == "c")
     frame = frame.with_columns(model=pl.when(rare).then(pl.lit("e")).otherwise("model"))
     found = fitted(frame, errors="cluster").frame.filter(~pl.col("reference"))
     errors, freedom = bias_reduced(
-        columns(frame), frame["gain"].to_numpy(), frame["deal"].to_numpy()
+        columns(frame), frame["gain"].to_numpy(), frame["instance"].to_numpy()
     )
     assert_allclose(found["error"], errors, rtol=1e-9)
     assert_allclose(found["freedom"], freedom, rtol=1e-9)
-    assert "cluster-robust (CR2) by deal" in found["interval"][0]
+    assert "cluster-robust (CR2) by instance" in found["interval"][0]
     assert "t with Satterthwaite's degrees of freedom" in found["interval"][0]
 
 
@@ -562,11 +572,11 @@ def test_the_difference_of_two_groups_is_welchs_with_bell_and_mccaffreys_freedom
     """Imbens and Kolesar (2016), Robust Standard Errors in Small Samples, section III."""
     few, many = 4, 23
     gain = np.random.default_rng(2).exponential(size=few + many)
-    frame = pl.DataFrame({"deal": range(few + many), "gain": gain}).with_columns(
-        treated=pl.col("deal") < few
+    frame = pl.DataFrame({"instance": range(few + many), "gain": gain}).with_columns(
+        treated=pl.col("instance") < few
     )
     fit = ols(frame, "gain", ["treated"], reference={"treated": False}, errors="cluster",
-              cluster=["deal"])  # fmt: skip
+              cluster=["instance"])  # fmt: skip
     row = fit.frame.row(-1, named=True)
     welch = gain[:few].var(ddof=1) / few + gain[few:].var(ddof=1) / many
     assert row["error"] == pytest.approx(np.sqrt(welch))
@@ -575,10 +585,11 @@ def test_the_difference_of_two_groups_is_welchs_with_bell_and_mccaffreys_freedom
 
 
 def test_an_effect_that_rests_on_one_cluster_beside_another_effects_has_no_error() -> None:
-    deal = np.repeat(np.arange(30), 4)
-    rows = {"deal": deal, "late": deal < 2, "long": deal == 1}
-    frame = pl.DataFrame(rows).with_columns(gain=pl.Series(np.sin(5.0 * np.arange(120))))
-    fit = ols(frame, "gain", ["late", "long"], reference={"late": False, "long": False},
-              errors="cluster", cluster=["deal"])  # fmt: skip
+    instance = np.repeat(np.arange(30), 4)
+    gain = np.sin(5.0 * np.arange(120))
+    rows = {"instance": instance, "late": instance < 2, "long": instance == 1, "gain": gain}
+    frame = pl.DataFrame(rows)
+    references = {"late": False, "long": False}
+    fit = ols(frame, "gain", ["late", "long"], reference=references, cluster=["instance"])
     known = fit.frame.filter(pl.col("error").is_not_null())["factor"].to_list()
-    assert known == ["(constant)"]  # but for deal 1, only deal 0 is late
+    assert known == ["(constant)"]  # but for instance 1, only instance 0 is late

@@ -15,12 +15,12 @@ from cheaptalk.statistics import (
 from cheaptalk.statistics.resampling import clusters_of
 
 
-def alike(deals: int = 30, size: int = 4, seed: int = 1) -> pl.DataFrame:
-    """Matches whose deals give all of them much the same luck."""
+def alike(instances: int = 30, size: int = 4, seed: int = 1) -> pl.DataFrame:
+    """Matches whose instances give all of them much the same luck."""
     draw = np.random.default_rng(seed)
-    deal = np.repeat(np.arange(deals), size)
-    gain = draw.normal(size=deals)[deal] + 0.3 * draw.normal(size=len(deal))
-    return pl.DataFrame({"deal": deal, "gain": gain, "half": deal % 2})
+    instance = np.repeat(np.arange(instances), size)
+    gain = draw.normal(size=instances)[instance] + 0.3 * draw.normal(size=len(instance))
+    return pl.DataFrame({"instance": instance, "gain": gain, "half": instance % 2})
 
 
 def mean(frame: pl.DataFrame) -> dict[str, float | None]:
@@ -29,40 +29,40 @@ def mean(frame: pl.DataFrame) -> dict[str, float | None]:
 
 def test_draws_whole_clusters_as_many_as_there_are() -> None:
     frame = alike(10, 3).sample(fraction=1, shuffle=True, seed=1)
-    clusters = clusters_of(frame, ["deal"], [])
+    clusters = clusters_of(frame, ["instance"], [])
     generator = np.random.default_rng(1)
     seen = set()
     for rows in clusters.rows(clusters.draws(50, generator)):
-        counts = frame[rows]["deal"].value_counts()
+        counts = frame[rows]["instance"].value_counts()
         assert counts["count"].sum() == 30
         assert (counts["count"] % 3 == 0).all()
-        assert frame[rows].unique().group_by("deal").len()["len"].unique().to_list() == [3]
-        seen |= set(counts["deal"].to_list())
+        assert frame[rows].unique().group_by("instance").len()["len"].unique().to_list() == [3]
+        seen |= set(counts["instance"].to_list())
     assert seen == set(range(10))
 
 
 def test_strata_keep_their_sizes() -> None:
     frame = alike(9, 2)
-    clusters = clusters_of(frame, ["deal"], ["half"])
+    clusters = clusters_of(frame, ["instance"], ["half"])
     assert clusters.label == "9 clusters in 2 strata"
     for rows in clusters.rows(clusters.draws(20, np.random.default_rng(2))):
         assert frame[rows].group_by("half").len().sort("half")["len"].to_list() == [10, 8]
-    assert clusters_of(frame, ["half", "deal"], ["half"]).label == clusters.label
+    assert clusters_of(frame, ["half", "instance"], ["half"]).label == clusters.label
 
 
 def test_strata_with_one_cluster_are_collapsed() -> None:
-    frame = pl.DataFrame({"deal": [0, 1, 2, 3], "game": ["a", "b", "c", "c"]})
-    clusters = clusters_of(frame, ["deal"], ["game"])
+    frame = pl.DataFrame({"instance": [0, 1, 2, 3], "game": ["a", "b", "c", "c"]})
+    clusters = clusters_of(frame, ["instance"], ["game"])
     groups = {frozenset(frame["game"][rows].to_list())
               for rows in clusters.rows(clusters.draws(60, np.random.default_rng(0)))}  # fmt: skip
     assert groups == {frozenset("ac"), frozenset("bc")}
-    assert clusters_of(frame.tail(3), ["deal"], ["game"]).label == "3 clusters"
+    assert clusters_of(frame.tail(3), ["instance"], ["game"]).label == "3 clusters"
 
 
 def test_errors_agree_with_those_of_clustered_means() -> None:
     frame = alike(60)
-    found = bootstrap(frame, mean, cluster=["deal"], seed=3).frame.row(0, named=True)
-    known = mean_intervals(frame, ["gain"], cluster=["deal"]).row(0, named=True)
+    found = bootstrap(frame, mean, cluster=["instance"], seed=3).frame.row(0, named=True)
+    known = mean_intervals(frame, ["gain"], cluster=["instance"]).row(0, named=True)
     assert found["estimate"] == pytest.approx(known["mean"])
     assert found["error"] == pytest.approx(known["error"], rel=0.06)
     assert (found["low"], found["high"]) == pytest.approx((known["low"], known["high"]), abs=0.04)
@@ -73,30 +73,30 @@ def test_errors_agree_with_those_of_clustered_means() -> None:
 
 @pytest.mark.parametrize("size", [2, 3, 5])
 def test_draws_of_small_strata_vary_as_much_as_means_do(size: int) -> None:
-    frame = alike(12 * size, 1).with_columns(stratum=pl.col("deal") // size)
-    found = bootstrap(frame, mean, cluster=["deal"], strata=["stratum"], draws=3_000)
-    known = mean_intervals(frame, ["gain"], cluster=["stratum", "deal"], strata=["stratum"])
+    frame = alike(12 * size, 1).with_columns(stratum=pl.col("instance") // size)
+    found = bootstrap(frame, mean, cluster=["instance"], strata=["stratum"], draws=3_000)
+    known = mean_intervals(frame, ["gain"], cluster=["stratum", "instance"], strata=["stratum"])
     assert found.frame["error"][0] == pytest.approx(known["error"][0], rel=0.05)  # 0.71 of it, once
 
 
 def test_cautions_count_degrees_of_freedom() -> None:
-    frame = alike(30, 1).with_columns(stratum=pl.col("deal") // 2)
-    found = bootstrap(frame, mean, cluster=["deal"], strata=["stratum"], draws=50)
+    frame = alike(30, 1).with_columns(stratum=pl.col("instance") // 2)
+    found = bootstrap(frame, mean, cluster=["instance"], strata=["stratum"], draws=50)
     few = "30 clusters have only 15 degrees of freedom: the intervals are likely too narrow"
     assert found.notes == (few,)
 
 
 def test_strata_take_out_what_differs_between_them() -> None:
     frame = alike(40).with_columns(pl.col("gain") + 50 * pl.col("half"))
-    apart = bootstrap(frame, mean, cluster=["deal"], strata=["half"], draws=300)
-    whole = bootstrap(frame, mean, cluster=["deal"], draws=300)
+    apart = bootstrap(frame, mean, cluster=["instance"], strata=["half"], draws=300)
+    whole = bootstrap(frame, mean, cluster=["instance"], draws=300)
     assert apart.frame["error"][0] < 0.1 * whole.frame["error"][0]
 
 
 def test_the_same_seed_gives_the_same_draws() -> None:
     frame = alike()
     one, again, other = (
-        bootstrap(frame, mean, cluster=["deal"], draws=50, seed=seed).drawn
+        bootstrap(frame, mean, cluster=["instance"], draws=50, seed=seed).replicates
         for seed in (1, np.random.default_rng(1), 2)
     )
     assert one.equals(again)
@@ -106,18 +106,18 @@ def test_the_same_seed_gives_the_same_draws() -> None:
 def test_a_statistic_that_did_not_vary_has_no_error() -> None:
     rng = np.random.default_rng(5)
     alike = rng.lognormal(0, 3, size=7)
-    rows = [(deal, value) for deal in range(20) for value in rng.permutation(alike)]
-    frame = pl.DataFrame(rows, schema=["deal", "x"], orient="row")
-    found = bootstrap(frame, lambda one: {"sum": sum(one["x"])}, cluster=["deal"], draws=50)
+    rows = [(instance, value) for instance in range(20) for value in rng.permutation(alike)]
+    frame = pl.DataFrame(rows, schema=["instance", "x"], orient="row")
+    found = bootstrap(frame, lambda one: {"sum": sum(one["x"])}, cluster=["instance"], draws=50)
     assert found.frame["error"].item() == 0
 
 
 def test_undefined_draws_are_counted_and_left_out() -> None:
     def share(frame: pl.DataFrame) -> dict[str, float | None]:
-        some = frame.filter(pl.col("deal") == 0)
+        some = frame.filter(pl.col("instance") == 0)
         return {"first": 1.0 if len(some) else None, "never": float("nan")}
 
-    found = bootstrap(alike(3), share, cluster=["deal"], draws=400)
+    found = bootstrap(alike(3), share, cluster=["instance"], draws=400)
     first, never = found.frame.rows(named=True)
     assert first["undefined"] == pytest.approx(4 / 9 * 3 / 4 + (2 / 3) ** 3 / 4, abs=0.08)
     assert (first["estimate"], first["low"], first["high"]) == (1, 1, 1)
@@ -131,29 +131,31 @@ def test_bootstraps_say_what_they_lack() -> None:
     frame = alike()
     with pytest.raises(StatisticsError, match=r'no column "bet" .* to draw by'):
         bootstrap(frame, mean, cluster=["bet"])
-    with pytest.raises(StatisticsError, match="two clusters or more"):
-        bootstrap(alike(1), mean, cluster=["deal"])
-    with pytest.raises(StatisticsError, match="gives no numbers"):
-        bootstrap(frame, lambda _: {}, cluster=["deal"], draws=2)
+    with pytest.raises(StatisticsError, match="at least two clusters"):
+        bootstrap(alike(1), mean, cluster=["instance"])
+    with pytest.raises(StatisticsError, match="returned no numbers"):
+        bootstrap(frame, lambda _: {}, cluster=["instance"], draws=2)
     for draws, level in ((1, 0.95), (10, 95)):
-        with pytest.raises(StatisticsError, match=r"draws is 2 or more|not at 95"):
-            bootstrap(frame, mean, cluster=["deal"], draws=draws, level=level)
+        with pytest.raises(StatisticsError, match=r"draws must be at least 2|not 95"):
+            bootstrap(frame, mean, cluster=["instance"], draws=draws, level=level)
 
 
-def players(truth: list[float], deals: int = 50, luck: float = 3.0) -> pl.DataFrame:
-    """Every player on every deal, which are generous or mean to all alike."""
+def players(truth: list[float], instances: int = 50, luck: float = 3.0) -> pl.DataFrame:
+    """Every player on every instance, which are generous or mean to all alike."""
     draw = np.random.default_rng(5)
-    gains = luck * draw.normal(size=(deals, 1)) + truth + draw.normal(size=(deals, len(truth)))
+    gains = (
+        luck * draw.normal(size=(instances, 1)) + truth + draw.normal(size=(instances, len(truth)))
+    )
     columns = {
-        "deal": np.repeat(np.arange(deals), len(truth)),
-        "player": np.tile(list("abcdefgh"[: len(truth)]), deals),
+        "instance": np.repeat(np.arange(instances), len(truth)),
+        "player": np.tile(list("abcdefgh"[: len(truth)]), instances),
     }
     return pl.DataFrame(columns).with_columns(gain=pl.Series(gains.ravel()))
 
 
 def test_ranks_hold_where_players_differ_and_spread_where_they_do_not() -> None:
     frame = players([0.0, 0.05, 3.0, 6.0])
-    found = rank_ranges(frame, "gain", "player", cluster=["deal"])
+    found = rank_ranges(frame, "gain", "player", cluster=["instance"])
     rows = {row["group"]: row for row in found.frame.rows(named=True)}
     assert found.frame["rank"].to_list() == [1, 2, 3, 4]
     assert [(rows[name]["sure_low"], rows[name]["sure_high"]) for name in "dcba"] == [
@@ -172,7 +174,7 @@ def test_equal_players_are_seldom_surely_first_in_thin_strata(binary: bool) -> N
     for study in range(120):
         gains = luck.normal(size=80) > 0.5 if binary else luck.normal(size=80)
         frame = pl.DataFrame({
-            "configuration": np.arange(80) // 4, "deal": np.arange(80) // 2,
+            "configuration": np.arange(80) // 4, "instance": np.arange(80) // 2,
             "player": ["a", "b"] * 40, "gain": np.asarray(gains, dtype=np.float64),
         })  # fmt: skip
         found = rank_ranges(
@@ -185,9 +187,13 @@ def test_equal_players_are_seldom_surely_first_in_thin_strata(binary: bool) -> N
 def test_a_difference_that_never_varied_is_never_sure() -> None:
     """The values have no bounds, and instances can lack an outcome that would reverse it."""
     frame = pl.DataFrame(
-        {"deal": np.repeat(np.arange(30), 2), "player": ["a", "b"] * 30, "gain": [0.0, 1.0] * 30}
+        {
+            "instance": np.repeat(np.arange(30), 2),
+            "player": ["a", "b"] * 30,
+            "gain": [0.0, 1.0] * 30,
+        }
     )
-    found = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=100)
+    found = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=100)
     assert (found.frame["sure_high"][0], found.leads[0].constant) == (2, True)
 
 
@@ -197,42 +203,44 @@ def test_sure_ranks_of_equal_groups_hold_for_all_at_once(groups: int, clusters: 
     luck, wrong = np.random.default_rng(3), 0
     for _ in range(100):
         frame = pl.DataFrame({
-            "deal": np.repeat(np.arange(clusters), groups),
+            "instance": np.repeat(np.arange(clusters), groups),
             "player": [*map(str, range(groups))] * clusters,
             "gain": luck.normal(size=clusters * groups),
         })  # fmt: skip
-        found = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=20).frame
+        found = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=20).frame
         wrong += bool((found["sure_low"] > 1).any() or (found["sure_high"] < groups).any())
     assert wrong <= 9  # of 5 expected at most
 
 
 def test_lowest_can_be_best() -> None:
     frame = players([0.0, 3.0, 6.0])
-    up = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=100).frame
-    down = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=100, highest=False).frame
+    up = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=100).frame
+    down = rank_ranges(
+        frame, "gain", "player", cluster=["instance"], draws=100, highest=False
+    ).frame
     assert down["group"].to_list() == up["group"].to_list()[::-1]
     assert_allclose(down["mean"], up["mean"].to_numpy()[::-1])
 
 
-def test_shared_deals_make_rankings_surer() -> None:
+def test_shared_instances_make_rankings_surer() -> None:
     frame = players([0.0, 1.0, 2.0])
-    apart = frame.with_columns(deal=pl.int_range(pl.len()))
-    sure = rank_ranges(frame, "gain", "player", cluster=["deal"]).frame
-    unsure = rank_ranges(apart, "gain", "player", cluster=["deal"]).frame
+    apart = frame.with_columns(instance=pl.int_range(pl.len()))
+    sure = rank_ranges(frame, "gain", "player", cluster=["instance"]).frame
+    unsure = rank_ranges(apart, "gain", "player", cluster=["instance"]).frame
     assert (sure["sure_high"] - sure["sure_low"]).sum() == 0
     assert (unsure["sure_high"] - unsure["sure_low"]).sum() > 0
 
 
 def test_ties_share_the_first_place_and_a_rank() -> None:
     frame = pl.DataFrame(
-        {"deal": [1, 1, 2, 2, 3, 3], "player": list("ab") * 3, "gain": [1.0, 1, 2, 2, 3, 3]}
+        {"instance": [1, 1, 2, 2, 3, 3], "player": list("ab") * 3, "gain": [1.0, 1, 2, 2, 3, 3]}
     )
-    found = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=100).frame
+    found = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=100).frame
     assert found["rank"].to_list() == [1, 1]
     assert found["first"].to_list() == [0.5, 0.5]
     assert found.select("sure_low", "sure_high").rows() == [(1, 2), (1, 2)]
-    many = pl.concat([frame.with_columns(pl.col("deal") + 3 * at) for at in range(4)])
-    found = rank_ranges(many, "gain", "player", cluster=["deal"], draws=100).frame
+    many = pl.concat([frame.with_columns(pl.col("instance") + 3 * at) for at in range(4)])
+    found = rank_ranges(many, "gain", "player", cluster=["instance"], draws=100).frame
     assert found.select("low", "high").rows() == [(1, 2), (1, 2)]  # (1, 1): the better end of ties
 
 
@@ -242,10 +250,10 @@ def test_percentiles_of_ranks_seldom_part_equal_groups_of_few_clusters(clusters:
     luck, parted = np.random.default_rng(5), 0
     for _ in range(60):
         frame = pl.DataFrame({
-            "deal": np.repeat(np.arange(clusters), 2), "player": ["a", "b"] * clusters,
+            "instance": np.repeat(np.arange(clusters), 2), "player": ["a", "b"] * clusters,
             "gain": luck.normal(size=clusters * 2),
         })  # fmt: skip
-        found = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=40).frame
+        found = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=40).frame
         parted += found["high"][0] == 1
     assert parted <= 6  # 30 of 60 of two clusters
 
@@ -254,23 +262,25 @@ def test_means_that_only_rounding_tells_apart_are_ties() -> None:
     """Sums of the same numbers in another order gave two equal players ranks 1 and 2."""
     values = [1e-3, 0.1, 0.7, 0.2, 1 / 3, 1e-6, 0.9, 1 / 7]
     rows = [
-        (deal, who, values[(deal + turn) % 8] - sum(values) / 8)
-        for deal in range(8) for turn, who in enumerate("abcd")
+        (instance, who, values[(instance + turn) % 8] - sum(values) / 8)
+        for instance in range(8) for turn, who in enumerate("abcd")
     ]  # fmt: skip
-    frame = pl.DataFrame(rows, ["deal", "player", "gain"], orient="row")
+    frame = pl.DataFrame(rows, ["instance", "player", "gain"], orient="row")
     means = frame.group_by("player").agg(pl.col("gain").sum())["gain"]
     assert means.n_unique() > 1
-    found = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=200).frame
+    found = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=200).frame
     assert found["rank"].to_list() == [1, 1, 1, 1]
     same = pl.concat(frame.filter(player="a").with_columns(player=pl.lit(who)) for who in "ab")
     twins = same.with_columns(gain=pl.col("gain") + pl.Series([0.0] * 8 + [1e-17] * 8))
-    drawn = rank_ranges(twins, "gain", "player", cluster=["deal"], draws=200).frame
+    drawn = rank_ranges(twins, "gain", "player", cluster=["instance"], draws=200).frame
     assert drawn["first"].to_list() == [0.5, 0.5]
 
 
 def test_draws_without_a_group_do_not_count() -> None:
-    frame = players([0.0, 3.0], deals=30).filter((pl.col("player") == "a") | (pl.col("deal") < 2))
-    found = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=500)
+    frame = players([0.0, 3.0], instances=30).filter(
+        (pl.col("player") == "a") | (pl.col("instance") < 2)
+    )
+    found = rank_ranges(frame, "gain", "player", cluster=["instance"], draws=500)
     assert "draws lack a group" in found.notes[-1]
     assert found.frame["error"].is_finite().all()
 
@@ -280,26 +290,26 @@ def test_draws_without_a_group_do_not_count() -> None:
     [
         ({"value": "profit"}, 'no column "profit" .* to rank by'),
         ({"by": "one"}, "fewer than two groups"),
-        ({"draws": 1}, "draws is 2 or more"),
+        ({"draws": 1}, "draws must be at least 2"),
     ],
 )
 def test_rankings_say_what_they_lack(options: dict[str, Any], said: str) -> None:
     frame = players([0.0, 1.0]).with_columns(one=1)
-    asked = {"value": "gain", "by": "player", "cluster": ["deal"]} | options
+    asked = {"value": "gain", "by": "player", "cluster": ["instance"]} | options
     with pytest.raises((StatisticsError, ValueError), match=said):
         rank_ranges(frame, **asked)
 
 
 def test_rankings_need_clusters_enough_for_a_draw_with_all() -> None:
-    frame = pl.DataFrame({"deal": [1, 2], "player": ["a", "b"], "gain": [1.0, 2.0]})
-    with pytest.raises(StatisticsError, match="lack a group nearly always"):
-        rank_ranges(frame, "gain", "player", cluster=["deal"], draws=2, seed=3)
+    frame = pl.DataFrame({"instance": [1, 2], "player": ["a", "b"], "gain": [1.0, 2.0]})
+    with pytest.raises(StatisticsError, match="nearly all draws lack a group"):
+        rank_ranges(frame, "gain", "player", cluster=["instance"], draws=2, seed=3)
 
 
 def pairs(rows: int = 60) -> pl.DataFrame:
     draw = np.random.default_rng(4)
     x = draw.normal(size=rows)
-    frame = pl.DataFrame({"deal": np.arange(rows) // 2, "x": x})
+    frame = pl.DataFrame({"instance": np.arange(rows) // 2, "x": x})
     return frame.with_columns(y=pl.Series(x**3 + draw.normal(size=rows)), flat=pl.lit(0.5))
 
 
@@ -312,7 +322,7 @@ def test_pearson_agrees_with_scipy() -> None:
     assert (found.low, found.high) == pytest.approx(
         (np.tanh(np.arctanh(from_scipy) - width), np.tanh(np.arctanh(from_scipy) + width))
     )
-    assert found.label == "90 %, Fisher's z, 60 rows taken as independent"
+    assert found.label == "90 %, Fisher's z, 60 independent rows"
     assert found.p is not None
     assert found.p < 1e-6
 
@@ -329,16 +339,18 @@ def test_bootstrap_and_fisher_agree_on_independent_rows(method: Any) -> None:
 
 
 def test_copies_of_rows_do_not_narrow_the_clustered_interval() -> None:
-    frame = pairs(60).with_columns(deal=pl.int_range(pl.len()))
+    frame = pairs(60).with_columns(instance=pl.int_range(pl.len()))
     copies = pl.concat([frame] * 5)
-    one, five = (correlation(of, "x", "y", cluster=["deal"], draws=300) for of in (frame, copies))
+    one, five = (
+        correlation(of, "x", "y", cluster=["instance"], draws=300) for of in (frame, copies)
+    )
     assert (one.low, one.high) == pytest.approx((five.low, five.high), abs=0.05)
 
 
 def test_a_straight_line_is_a_correlation_of_one() -> None:
-    frame = pl.DataFrame({"x": [1.0, 2, 3, 4, 5], "y": [2.0, 4, 6, 8, 10], "deal": range(5)})
+    frame = pl.DataFrame({"x": [1.0, 2, 3, 4, 5], "y": [2.0, 4, 6, 8, 10], "instance": range(5)})
     for interval in ("fisher", "bootstrap"):
-        found = correlation(frame, "x", "y", interval=interval, cluster=["deal"])
+        found = correlation(frame, "x", "y", interval=interval, cluster=["instance"])
         assert (found.estimate, found.low, found.high) == pytest.approx((1, 1, 1))
 
 
@@ -354,18 +366,18 @@ def test_correlations_of_few_rows_have_no_interval() -> None:
     [
         ({"x": "flat"}, '"flat" is 0.5 in every row'),
         ({"y": "profit"}, 'no column "profit" .* to correlate'),
-        ({"method": "phi"}, "method is one of pearson"),
-        ({"level": 95}, "between 0 and 1, not at 95"),
+        ({"method": "phi"}, "method must be one of pearson"),
+        ({"level": 95}, "between 0 and 1, not 95"),
     ],
 )
 def test_correlations_say_what_they_lack(options: dict[str, Any], said: str) -> None:
-    asked = {"x": "x", "y": "y", "cluster": ["deal"]} | options
+    asked = {"x": "x", "y": "y", "cluster": ["instance"]} | options
     with pytest.raises((StatisticsError, ValueError), match=said):
         correlation(pairs(), **asked)
 
 
 def test_correlations_need_three_rows_with_both() -> None:
-    gaps = pairs().with_columns(x=pl.when(pl.col("deal") < 1).then("x"))
+    gaps = pairs().with_columns(x=pl.when(pl.col("instance") < 1).then("x"))
     with pytest.raises(StatisticsError, match='2 rows have both "x" and "y"'):
         correlation(gaps, "x", "y")
 
@@ -381,7 +393,7 @@ def test_players_on_instances_of_their_own_are_not_surely_apart_by_mirrored_scor
         for number in range(20)
         for player, sign in (("first", 1.0), ("second", -1.0))
     ]
-    frame = pl.DataFrame(rows, ["configuration", "deal", "player", "z"], orient="row")
+    frame = pl.DataFrame(rows, ["configuration", "instance", "player", "z"], orient="row")
     found = rank_ranges(frame, "z", "player", strata=["configuration"], draws=200).frame
     assert found.select("group", "sure_low", "sure_high").rows() == [
         ("first", 1, 2), ("second", 1, 2)
@@ -394,11 +406,13 @@ def test_ranks_are_no_surer_than_participants_make_them() -> None:
     sure = {None: 0, "people": 0}
     for _ in range(30):
         frame = pl.DataFrame({
-            "deal": range(160), "who": ["a", "b"] * 80,
+            "instance": range(160), "who": ["a", "b"] * 80,
             "people": [[f"{at % 16}"] for at in range(160)],
             "x": np.tile(draw.normal(size=16), 10) + 0.3 * draw.normal(size=160),
         })  # fmt: skip
         for people in sure:
-            ranks = rank_ranges(frame, "x", "who", cluster=["deal"], draws=100, people=people).frame
+            ranks = rank_ranges(
+                frame, "x", "who", cluster=["instance"], draws=100, people=people
+            ).frame
             sure[people] += bool((ranks["sure_low"] == ranks["sure_high"]).all())
     assert sure["people"] <= 4 < 10 <= sure[None]

@@ -67,7 +67,7 @@ def test_a_cancelled_run_records_what_is_in_flight_and_goes_on_later(tmp_path: P
 
 def test_matches_between_scripts_stop_after_those_that_are_played_together(tmp_path: Path) -> None:
     stop = Event()
-    spec = study(deals=2_000, seed=5)
+    spec = study(instances=2_000, seed=5)
 
     def tell(progress: ct.Progress) -> None:
         if progress.done:
@@ -87,7 +87,7 @@ def test_what_a_run_fails_by_is_raised_where_it_is_awaited(tmp_path: Path) -> No
 
 def test_a_cancelled_judge_is_called_off(tmp_path: Path) -> None:
     with ct.Store.open(tmp_path / "a.sqlite", create=True) as store:
-        play(store, deals=4)
+        play(store, instances=4)
         models = always("consistent")
         models.pause = 0.3
 
@@ -112,7 +112,7 @@ def test_a_cancelled_judge_is_called_off(tmp_path: Path) -> None:
 def test_an_interrupted_notebook_cell_stops_its_run(tmp_path: Path) -> None:
     """ipykernel cancels a cell's task in a signal handler, which does not wake the event loop."""
     models = Canned(pause=0.05)
-    spec = study(**with_model() | {"deals": 100})
+    spec = study(**with_model() | {"instances": 100})
 
     async def main() -> None:
         cell = asyncio.create_task(

@@ -84,7 +84,7 @@ def test_a_study_ends_the_same_though_a_machine_is_lost(
     monkeypatch.setattr(CHUNK, 4)
     door, node = Counting(4), machines.add_node(num_cpus=1)
     with Server(handler=door) as server, ThreadPoolExecutor(1) as pool, door:
-        changes = with_model(server.url) | {"deals": 8, "budget": {"calls": 200}}
+        changes = with_model(server.url) | {"instances": 8, "budget": {"calls": 200}}
         changes["players"]["firm"] = {"strategy": "fixed_demand"}
         changes["pairing"].append(["fair", "firm"])
         made = study(**changes)
@@ -113,7 +113,7 @@ def test_another_version_on_a_machine_is_told(
     machines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "__version__", "9.9")
-    with pytest.raises(ct.CheaptalkError, match=r"on a machine .* and 9\.9 asks it to work"):
+    with pytest.raises(ct.CheaptalkError, match=r"on a machine .* but the caller has 9\.9"):
         ct.run(study(), tmp_path / "store.sqlite", on="ray")
     with Store.open(tmp_path / "store.sqlite") as store:
         assert store.study("small").counts == {}
@@ -121,7 +121,7 @@ def test_another_version_on_a_machine_is_told(
 
 def test_what_a_machine_lacks_is_told_before_a_call() -> None:
     class Lacking:
-        class lacking:  # noqa: N801 - as Ray calls methods
+        class missing_models:  # noqa: N801 - as Ray calls methods
             @staticmethod
             async def remote(_: Any) -> str:
                 return "hf/tiny needs PyTorch"
@@ -195,8 +195,8 @@ def test_an_address_in_brackets_is_found() -> None:
 @pytest.mark.parametrize(
     ("on", "said"),
     [
-        ("rays", r"rays: no cluster; write ray \(.*\) or ray://HOST:10001"),
-        ("ray://127.0.0.1:9", "no cluster can be reached"),
+        ("rays", r"rays: not a cluster; write ray \(.*\) or ray://HOST:10001"),
+        ("ray://127.0.0.1:9", "cannot reach a cluster"),
     ],
 )
 def test_what_is_no_cluster_is_told(tmp_path: Path, on: str, said: str) -> None:
@@ -220,11 +220,11 @@ def test_a_machine_is_lost_and_the_server_of_the_store_restarts(
     made = study(**{
         **spec(games=[{"game": "bargaining", "fixed": {"horizon": 12}}]),
         "players": {"tiny": {"strategy": "random"}, "fair": {"strategy": "equal_split"}},
-        "pairing": "all", "deals": 2_000,
+        "pairing": "all", "instances": 2_000,
     })  # fmt: skip
     asked, door = Event(), Counting(1)
     with Server(handler=door) as server, serving() as database:
-        live = study(**with_model(server.url) | {"deals": 40, "name": "live"})
+        live = study(**with_model(server.url) | {"instances": 40, "name": "live"})
         url = Databases(database).new()
         for one, scripted in ((made, True), (live, False)):
             node = machines.add_node(num_cpus=1)
@@ -295,7 +295,10 @@ def test_a_cluster_that_runs_is_joined_as_it_is(monkeypatch: pytest.MonkeyPatch)
     ("ray", "message"),
     [
         (Starting("192.0.2.2"), r"ray: the new cluster would listen on 192\.0\.2\.2, where others"),
-        (Starting("", "timed out during startup"), r"could be started here \(timed out during st"),
+        (
+            Starting("", "timed out during startup"),
+            r"cannot start a cluster here \(timed out during st",
+        ),
     ],
 )
 def test_a_new_cluster_that_is_not_safe_or_does_not_start_is_refused(

@@ -15,11 +15,11 @@ from cheaptalk.models.scripted import ScriptedModels
 from cheaptalk.models.usage import characters
 from cheaptalk.records import Store
 from cheaptalk.records.ledger.spending import answered, spent
-from cheaptalk.studies import Cap, Estimate, Range, estimate, experiences
+from cheaptalk.studies import Cap, Estimate, Range, estimate, usage_histories
 from cheaptalk.studies.estimates import rehearsal as rehearsing
 from cheaptalk.studies.estimates.amounts import Amounts
-from cheaptalk.studies.estimates.experience import ENOUGH
 from cheaptalk.studies.estimates.rehearsal import rehearse
+from cheaptalk.studies.estimates.usage_history import ENOUGH
 from tests.fakes import legal, study
 
 DEAR = Price(models=("script/*",), input=10, cached_input=1, output=40, as_of=date(2026, 1, 1))
@@ -54,7 +54,7 @@ class Talking(Counting):
 def made(*games: str, model: Any = None, **changes: Any) -> ct.Study:
     """A study of a scripted model at these games."""
     players = {"model": {"model": "script/legal"} | (model or {})}
-    usual = {"games": [{"game": game} for game in games], "players": players, "deals": 10}
+    usual = {"games": [{"game": game} for game in games], "players": players, "instances": 10}
     return study(**usual | {"pairing": "self"} | changes)
 
 
@@ -70,8 +70,8 @@ def within(value: float, range_: Range) -> bool:
     ],
 )  # fmt: skip
 def test_what_a_study_takes_lies_in_the_range(store: Store, game: str) -> None:
-    deals = 2 if game in ("chip_trading", "guess_the_average") else 10
-    planned = ct.studies.plan(made(game, deals=deals))
+    instances = 2 if game in ("chip_trading", "guess_the_average") else 10
+    planned = ct.studies.plan(made(game, instances=instances))
     found = estimate(planned, PRICES)
     models = Counting()
     assert ct.run(planned, store, models=models, prices=PRICES).left == 0
@@ -102,7 +102,7 @@ def test_the_low_end_holds_for_quick_players_and_thrifty_servers(
     players = {"model": {"model": "script/legal"}} | hard
     pairing = [["model", "hard"], ["hard", "model"]] if hard else "self"
     games = [{"game": game, "fixed": fixed}]
-    planned = ct.studies.plan(made(games=games, players=players, pairing=pairing, deals=20))
+    planned = ct.studies.plan(made(games=games, players=players, pairing=pairing, instances=20))
     found = estimate(planned, PRICES).total
     assert ct.run(planned, store, models=Talking(), prices=PRICES).left == 0
     taken = spent(store, 1)
@@ -115,7 +115,7 @@ def test_the_low_end_holds_for_quick_players_and_thrifty_servers(
 def test_the_low_end_counts_on_what_came_back_of_matches_that_are_gone_on_with(
     store: Store,
 ) -> None:
-    planned = ct.studies.plan(made("persuasion", deals=2))
+    planned = ct.studies.plan(made("persuasion", instances=2))
     capped = Cap(calls=25)
     assert ct.run(planned, store, models=Counting(), prices=PRICES, cap=capped).halted
     begun = answered(store)
@@ -145,7 +145,7 @@ def test_a_schema_is_counted_in_the_high_end_only() -> None:
 def test_a_match_is_estimated_where_it_takes_the_most() -> None:
     players = {"model": {"model": "script/legal"}, "bob": {"strategy": "trusting"}}
     pairing = [["model", "bob"], ["model", "model"]]
-    planned = ct.studies.plan(made("persuasion", players=players, pairing=pairing, deals=3))
+    planned = ct.studies.plan(made("persuasion", players=players, pairing=pairing, instances=3))
     found = estimate(planned, PRICES)
     assert found.total.calls.low == 3 * 20 + 3 * 40
     assert found.per_match.calls.low == 40
@@ -194,10 +194,10 @@ def test_it_says_what_it_rests_on() -> None:
     planned = ct.studies.plan(made("bargaining", players=players, pairing="all"))
     found = estimate(planned)
     text = str(found)
-    assert "o3 (which reasons by itself) reasons in 100 to 8,000 tokens before each answer" in text
-    assert "no price is known for openai/unheard-of" in text.splitlines()[0]
+    assert "o3 (which reasons by default) reasons in 100 to 8,000 tokens before each answer" in text
+    assert "unknown price of openai/unheard-of" in text.splitlines()[0]
     assert "odd: " in text
-    assert "price not known" in text
+    assert "unknown price" in text
     data = json.loads(json.dumps(found.as_json()))
     assert data["unpriced"] == ["openai/unheard-of"]
     assert data["players"]["odd"]["dollars"] is None
@@ -216,7 +216,7 @@ def test_a_summary_and_candidates_are_calls_too() -> None:
 
 def test_a_hundred_thousand_matches_are_estimated_from_few() -> None:
     grid = [{"game": "bargaining", "grid": {"money": [100, 1_000], "messages": [True, False]}}]
-    planned = ct.studies.plan(made(games=grid, deals=25_000))
+    planned = ct.studies.plan(made(games=grid, instances=25_000))
     found = estimate(planned, PRICES)
     assert found.matches == 100_000
     assert found.rehearsed <= 40
@@ -224,22 +224,22 @@ def test_a_hundred_thousand_matches_are_estimated_from_few() -> None:
 
 
 def test_a_game_without_a_stand_in_is_named(toys: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    planned = ct.studies.plan(made("giving", deals=1))
+    planned = ct.studies.plan(made("giving", instances=1))
     monkeypatch.setattr(rehearsing, "strategies", lambda game: {})
     found = estimate(planned)
     assert found.total.calls == Range(0, 0)
-    assert "no strategy can stand in at giving, which is left out" in found.assumes
+    assert "no strategy can rehearse giving, which is not included" in found.assumes
 
 
 def test_a_rehearsal_reads_what_the_match_would(store: Store) -> None:
-    planned = ct.studies.plan(made("bargaining", deals=1))
+    planned = ct.studies.plan(made("bargaining", instances=1))
     models = Counting()
     ct.run(planned, store, models=models)
     found = rehearse(planned.matches[0], "random")
     assert found is not None
     loads = found.loads.values()
     assert sum(load.calls for load in loads) == found.plies == len(models.calls)
-    sent = sum(load.asked + load.schema for load in loads)
+    sent = sum(load.sent + load.schema for load in loads)
     assert sent == sum(map(characters, models.calls))
 
 
@@ -291,14 +291,14 @@ class Chatty(Counting):
 
 
 def test_after_some_replies_a_model_is_taken_to_go_on_as_it_began(store: Store) -> None:
-    planned = ct.studies.plan(made("bargaining", deals=40, model={"chain_of_thought": "first"}))
+    planned = ct.studies.plan(made("bargaining", instances=40, model={"chain_of_thought": "first"}))
     guessed = estimate(planned, PRICES)
 
     def left(calls: int) -> tuple[Estimate, float]:
         ct.run(planned, store, models=Chatty(), prices=PRICES, cap=Cap(calls=calls), concurrency=1)
         settled = {record.id for record in store.records() if record.status in ct.studies.SETTLED}
-        seen = experiences(store, planned.study.name, {"script/legal"})
-        return estimate(planned, PRICES, settled, seen=seen), spent(store, 1).dollars
+        seen = usage_histories(store, planned.study.name, {"script/legal"})
+        return estimate(planned, PRICES, settled, history=seen), spent(store, 1).dollars
 
     few, _ = left(ENOUGH - 1)
     assert "goes on" not in str(few)
@@ -314,13 +314,13 @@ def test_after_some_replies_a_model_is_taken_to_go_on_as_it_began(store: Store) 
 
 def test_replies_to_other_calls_tell_nothing(store: Store) -> None:
     models, cheap = Chatty(), {"script/legal"}
-    ct.run(made("bargaining", deals=20), store, models=models, prices=PRICES)
-    seen = experiences(store, "small", cheap)
+    ct.run(made("bargaining", instances=20), store, models=models, prices=PRICES)
+    seen = usage_histories(store, "small", cheap)
     assert len(models.calls) > ENOUGH
 
     def foretold(*games: str, **settings: Any) -> bool:
         planned = ct.studies.plan(made(*games, model=settings))
-        return "goes on" in str(estimate(planned, PRICES, seen=seen))
+        return "goes on" in str(estimate(planned, PRICES, history=seen))
 
     assert foretold("bargaining")
     assert not foretold("negotiation")
@@ -371,7 +371,7 @@ def test_matches_that_wait_for_others_need_batches_of_their_own() -> None:
 
 
 def test_more_matches_at_once_take_less_time() -> None:
-    planned = ct.studies.plan(made("bargaining", deals=50))
+    planned = ct.studies.plan(made("bargaining", instances=50))
     one, many = (estimate(planned, PRICES, concurrency=at_once) for at_once in (1, 32))
     assert many.seconds.low == pytest.approx(one.seconds.low / 32)
     assert many.seconds.high < one.seconds.high / 4

@@ -142,7 +142,7 @@ def test_the_command_plan_shows_crossings(cheaptalk: Command, tmp_path: Path) ->
     assert data["factors"]["seller/4/0.6"] == {"power": "4", "start": "0.6"}
     added = "rival={strategy: boulware, cross: {power: [5, 6]}}"
     refused = cheaptalk("plan", "x.yaml", "--player", added)
-    assert (refused.status, "no pairing seats" in refused.err) == (2, True)
+    assert (refused.status, "no pairing includes" in refused.err) == (2, True)
 
 
 def test_factors_belong_to_players_of_the_study() -> None:
@@ -171,5 +171,5 @@ def test_frames_have_a_column_for_each_factor_of_a_seat(tmp_path: Path) -> None:
     ct.run(study, tmp_path / "s.sqlite")
     (frame,) = ct.frames.match_frames(tmp_path / "s.sqlite", study.name).values()
     assert [name for name in frame.columns if name.startswith("factor.")] == ["factor.alice.share"]
-    rows = frame.select("player.alice", "factor.alice.share").unique().rows()
+    rows = frame.select("player_alice", "factor.alice.share").unique().rows()
     assert set(rows) == {("seller/0.5", "0.5"), ("seller/0.7", "0.7")}

@@ -15,7 +15,7 @@ from tests.attack.wires import WIRES
 from tests.fakes import Server
 
 pytestmark = pytest.mark.hostile
-DEALS = 8
+INSTANCES = 8
 SHARE = 0.3
 
 
@@ -38,11 +38,11 @@ def test_the_scripted_model_plays_every_game_of_the_studies_legally(tmp_path: Pa
 def test_every_match_ends_for_a_stated_reason_and_every_token_is_found(tmp_path: Path) -> None:
     hostile, store = make(), tmp_path / "store.sqlite"
     with Server(handler=hostile) as server:
-        for file in studies(WIRES["chat"].model(server.root), tmp_path, DEALS):
+        for file in studies(WIRES["chat"].model(server.root), tmp_path, INSTANCES):
             Run(file, store).finish()
     books = Books.read(store)
     assert audit(books, hostile.account) == []
-    assert books.statuses.total() == 8 * DEALS
+    assert books.statuses.total() == 8 * INSTANCES
     assert set(hostile.done) == {"answer", *FAULTS} - WIRES["chat"].lacks
     assert any(one.lost for one in sums(books, hostile.account)), (
         "no reply was billed that never came"
@@ -61,14 +61,14 @@ def test_every_match_ends_for_a_stated_reason_and_every_token_is_found(tmp_path:
 def test_killed_and_resumed_the_books_still_agree(tmp_path: Path) -> None:
     hostile, store = make(delay=0.05), tmp_path / "store.sqlite"
     with Server(handler=hostile) as server:
-        files = studies(WIRES["chat"].model(server.root), tmp_path, DEALS)
+        files = studies(WIRES["chat"].model(server.root), tmp_path, INSTANCES)
         for number in range(5):
             Run(files[number % 2], store).kill(server, 7 * number)
         for file in files:
             Run(file, store).finish()
     books = Books.read(store)
     assert audit(books, hostile.account) == []
-    assert books.statuses.total() == 8 * DEALS
+    assert books.statuses.total() == 8 * INSTANCES
     assert {row["state"] for row in books.listed.values()} >= {"unresolved", "failed"}
     each = sums(books, hostile.account)
     assert sum(one.had for one in each) > sum(one.lost for one in each) > 0
@@ -81,12 +81,12 @@ def test_half_of_what_it_takes_stops_the_study_and_the_rest_ends_it(
     at_once = 4
     hostile, store = make(), tmp_path / "store.sqlite"
     with Server(handler=hostile) as server:
-        _, free = studies(WIRES["chat"].model(server.root), tmp_path, DEALS)
+        _, free = studies(WIRES["chat"].model(server.root), tmp_path, INSTANCES)
         Run(free, tmp_path / "free.sqlite").finish()
         allowed = sum(used(tmp_path / "free.sqlite", hostile, cap)) // 2
         hostile.sendings.clear()
         _, capped = studies(
-            WIRES["chat"].model(server.root), tmp_path, DEALS, budget={cap: allowed}
+            WIRES["chat"].model(server.root), tmp_path, INSTANCES, budget={cap: allowed}
         )
         said = Run(capped, store).finish("--concurrency", str(at_once), status=1)
         each = used(store, hostile, cap)
@@ -94,11 +94,11 @@ def test_half_of_what_it_takes_stops_the_study_and_the_rest_ends_it(
         kept_back = (at_once + 1 + uncounted_in(store)) * max(each)
         assert allowed - kept_back <= sum(each) <= allowed + at_once * max(each)
         assert "live" in Books.read(store).statuses
-        _, free = studies(WIRES["chat"].model(server.root), tmp_path, DEALS)
+        _, free = studies(WIRES["chat"].model(server.root), tmp_path, INSTANCES)
         Run(free, store).finish()
     books = Books.read(store)
     assert audit(books, hostile.account) == []
-    assert books.statuses.total() == 4 * DEALS
+    assert books.statuses.total() == 4 * INSTANCES
 
 
 def used(path: Path, hostile: Hostile, cap: str) -> list[int]:

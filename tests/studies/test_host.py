@@ -19,7 +19,7 @@ PEOPLE = {
     "games": [{"game": "persuasion", "fixed": {"horizon": 2, "myopic": False}}],
     "players": {"ann": {"person": "terminal"}, "luck": {"strategy": "random"}},
     "pairing": [["luck", "ann"]],
-    "deals": 2,
+    "instances": 2,
 }
 
 
@@ -81,12 +81,12 @@ def test_a_match_that_was_left_goes_on_in_the_next_host(tmp_path: Path) -> None:
 
 def test_a_host_keeps_to_the_study_s_budget_over_all_that_it_plays(store: Store) -> None:
     models = {"a": {"model": "vllm/a"}, "fair": {"strategy": "equal_split"}}
-    written = study(players=models, pairing=[["a", "fair"]], deals=9, budget={"calls": 3})
+    written = study(players=models, pairing=[["a", "fair"]], instances=9, budget={"calls": 3})
 
     async def serve() -> list[Any]:
         async with open_host(written, store, models=Canned()) as host:
             ends = [await host.play(match) for match in ct.plan(written).matches]
-            assert host.desk.halted == "the budget of 3 calls is used up"
+            assert host.dispatcher.halted == "the budget of 3 calls is exhausted"
             assert host.counts[Status.FINISHED] == sum(end is not None for end in ends)
             return [spent(store, host.rows.id).calls, *ends]
 

@@ -63,7 +63,7 @@ async def hanging(request: web.Request, body: dict[str, Any]) -> None:
     await asyncio.sleep(3600)
 
 
-HINT = "stopped; go on with: cheaptalk resume small --store 'my store.sqlite'"
+HINT = "stopped; continue with: cheaptalk resume small --store 'my store.sqlite'"
 
 
 SIGNALS = [
@@ -88,7 +88,7 @@ def test_calls_in_flight_come_back_and_a_resume_buys_none_of_them_again(
         assert said.splitlines()[-1] == HINT
         assert "Traceback" not in said
         assert re.match(r"small: \d of 6 matches ended \(0 before, \d now in ", told)
-        assert f"the study has taken {len(server.calls)} calls, " in told
+        assert f"cost of the study so far: {len(server.calls)} calls, " in told
         with ct.Store.open(tmp_path / "my store.sqlite") as store:
             assert store.studies()[0].counts.keys() <= {"live", "finished"}
             assert store.study("small").halted == "interrupted"
@@ -126,7 +126,7 @@ def test_a_second_interrupt_does_not_wait_for_calls_in_flight(
     assert said.splitlines()[-1] == HINT
     assert "Traceback" not in said
     assert told.startswith("small: 0 of 6 matches ended (0 before, 0 now in ")
-    assert "the study has taken 2 calls, 2 without a reply" in told
+    assert "cost of the study so far: 2 calls, 2 without a response" in told
     with ct.Store.open(tmp_path / "my store.sqlite") as store:
         assert store.studies()[0].counts == {"live": 2}
         assert store.study("small").halted == "interrupted"

@@ -60,11 +60,19 @@ CLAUDE = {"model": "anthropic/claude-opus-4-1"}
 @pytest.mark.parametrize(
     ("models", "own", "saying"),
     [
-        ({"tries": 3, "seed": 7}, {}, "models.seed: anthropic/claude-opus-4-1 takes no seed"),
-        ({"tries": 3}, {"seed": 7}, "players.c: anthropic/claude-opus-4-1 takes no seed"),
+        (
+            {"tries": 3, "seed": 7},
+            {},
+            "models.seed: anthropic/claude-opus-4-1 does not support seed",
+        ),
+        ({"tries": 3}, {"seed": 7}, "players.c: anthropic/claude-opus-4-1 does not support seed"),
         ({"tries": 0}, {}, "models.tries: should be "),
         ({"tries": 3}, {"tries": 0}, "players.c.tries: should be "),
-        ({"tries": 0}, {"tries": 1, "seed": 7}, "players.c: anthropic/claude-opus-4-1 takes no"),
+        (
+            {"tries": 0},
+            {"tries": 1, "seed": 7},
+            "players.c: anthropic/claude-opus-4-1 does not support",
+        ),
         ({"temperature": 1}, {"reasoning": "high"}, "models.temperature: anthropic/claude-opus"),
         ({"style": "odd"}, {}, 'models: unknown style of bargaining "odd"'),
         ({"style": "odd"}, {"style": "old"}, 'players.c: unknown style of bargaining "old"'),
@@ -82,13 +90,13 @@ def test_blame_falls_where_a_setting_stands(
     ("changes", "saying"),
     [
         ({"roster": "gle"}, 'roster: unknown roster "gle" (did you mean "glee"?)'),
-        ({"roster": "glee:gpt"}, 'roster: glee: no player "gpt"'),
-        ({"roster": ["glee", "glee:gpt-4o"]}, '"gpt-4o" stands on two rosters'),
-        ({"roster": 5}, "roster: 5 is no roster: write its name"),
-        ({"roster": [5]}, "roster: [5] is no roster"),
-        ({"roster": "no.yaml"}, "roster: no.yaml: there is no such file"),
+        ({"roster": "glee:gpt"}, 'roster: glee: unknown player "gpt"'),
+        ({"roster": ["glee", "glee:gpt-4o"]}, '"gpt-4o" is in two rosters'),
+        ({"roster": 5}, "roster: 5 is not a roster: write its name"),
+        ({"roster": [5]}, "roster: [5] is not a roster"),
+        ({"roster": "no.yaml"}, "roster: no.yaml: file not found"),
         ({"rosters": "glee"}, 'unknown key "rosters" (did you mean "roster"?)'),
-        ({"models": [1]}, "models: [1] are no settings"),
+        ({"models": [1]}, "models: [1] is not a mapping of settings"),
         ({"models": {"temprature": 1}}, 'models: unknown key "temprature"'),
         ({"models": {"model": "vllm/x"}}, 'models: unknown key "model"'),
         ({"models": {"tries": 0}, "players": {"a": {"model": "vllm/x"}}}, "models.tries: should"),
@@ -113,7 +121,7 @@ def thoughtful(**changes: Any) -> ct.Study:
         games=[{"game": "bargaining", "fixed": {"horizon": 6}}],
         players={"deep": model, "chance": {"strategy": "random"}},
         pairing=[["deep", "chance"], ["chance", "deep"]],
-        deals=6,
+        instances=6,
         **changes,
     )
 

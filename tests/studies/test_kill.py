@@ -45,7 +45,7 @@ def study(url: str, folder: Path) -> Path:
                     "model": {"model": f"vllm/tiny@{url}"},
                     "luck": {"strategy": "random"},
                 },
-                "deals": 16,
+                "instances": 16,
             }
         )
     )
@@ -79,14 +79,14 @@ def finish(file: Path, store: Path) -> dict[str, ct.MatchRecord]:
 
 
 def number(call: dict[str, Any]) -> str:
-    keys = ("match_id", "request", "seat", "attempt", "try")
+    keys = ("match_id", "request", "actor", "attempt", "try")
     return "/".join(str(call[key]) for key in keys)
 
 
 def call_numbers(records: dict[str, ct.MatchRecord]) -> list[str]:
     """The numbers under which the recorded calls went over the wire."""
     return [
-        f"{id_}/{answer.request}/{answer.seat}/{attempt}/{call['sending']}"
+        f"{id_}/{answer.request}/{answer.actor}/{attempt}/{call['sending']}"
         for id_, record in records.items()
         for answer in record.answers
         for attempt, call in enumerate(answer.calls)

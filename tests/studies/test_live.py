@@ -22,12 +22,12 @@ from cheaptalk.records import Status, Store
 from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.store import schema
-from cheaptalk.rules import Asked
+from cheaptalk.rules import DecisionRequest
 from cheaptalk.studies import INTERRUPTED, Halted, lay_out
 from cheaptalk.studies.runs import time_left
 from cheaptalk.text import plain
 from tests.fakes import Answers, Canned, broken, essence, late, legal, study, with_model
-from tests.toys import BOX
+from tests.toys import SPEC
 
 GUESSING = {
     "games": [{"game": "guessing", "fixed": {"horizon": 2}}],
@@ -44,7 +44,7 @@ def records(store: Store) -> list[ct.MatchRecord]:
 def numbers(record: ct.MatchRecord) -> list[str]:
     """The numbers under which a record's calls were sent."""
     return [
-        f"{record.id}/{answer.request}/{answer.seat}/{attempt}/{call['sending']}"
+        f"{record.id}/{answer.request}/{answer.actor}/{attempt}/{call['sending']}"
         for answer in record.answers
         for attempt, call in enumerate(answer.calls)
     ]
@@ -105,7 +105,7 @@ def test_repaired_answers_are_counted_as_such(store: Store) -> None:
 def test_a_model_that_finally_fails_forfeits(
     store: Store, no_waits: None, answers: Answers, kind: Kind, calls: int
 ) -> None:
-    made = with_model() | {"deals": 1, "pairing": [["tiny", "fair"]]}
+    made = with_model() | {"instances": 1, "pairing": [["tiny", "fair"]]}
     progress = ct.run(study(**made), store, models=Canned(answers))
     assert progress.counts == {Status.FORFEITED: 1}
     assert progress.problems == {f"bargaining, forfeited by tiny as alice: {plain(kind)}": 1}
@@ -161,7 +161,7 @@ def test_a_provider_that_stays_down_fails_the_match_and_a_resume_goes_on_from_th
 
 def _complaint(store: Store, match_id: str) -> str:
     last = store.open_calls(match_id)[-1]
-    return f'call for "{last["seat"]}" in request {last["request"]}: out of order'
+    return f'call for "{last["actor"]}" in request {last["request"]}: out of order'
 
 
 def test_a_fault_that_is_no_use_trying_again_is_tried_once(store: Store) -> None:
@@ -198,7 +198,7 @@ def test_answers_given_at_once_survive_one_by_one(store: Store, toys: None, no_w
     asked = [number.split("/")[1:3] for number in models.numbers]
     assert sorted(asked) == [["0", "right"], ["1", "left"], ["1", "right"]]
     (record,) = records(store)
-    assert [(one.request, one.seat) for one in record.answers] == [
+    assert [(one.request, one.actor) for one in record.answers] == [
         (0, "left"), (0, "right"), (1, "left"), (1, "right"),
     ]  # fmt: skip
 
@@ -244,8 +244,8 @@ def test_a_match_that_would_be_asked_otherwise_now_is_named_and_left_untouched(
     progress = ct.run(study(**made), store, models=Canned())
     assert (progress.done, progress.failed, progress.left) == (5, 1, 1)
     (problem,) = progress.problems
-    assert problem.startswith(f"match {changed}: what ")
-    assert problem.endswith("differs from what would be asked now (other words or settings)")
+    assert problem.startswith(f"match {changed}: the call ")
+    assert problem.endswith("differs from the recorded one (other messages or settings)")
     assert store.find(changed).status is Status.LIVE
     assert store.open_calls(changed) == before
 
@@ -253,13 +253,13 @@ def test_a_match_that_would_be_asked_otherwise_now_is_named_and_left_untouched(
 def test_a_strategy_that_fails_against_a_model_fails_only_its_match(
     store: Store, toys: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(asked: Asked) -> Any:
+    def fail(asked: DecisionRequest) -> Any:
         raise KeyError("lost")
 
-    assert isinstance(BOX.strategies, dict)
-    broken_one = BOX.strategies["random"].__class__("random", ("left", "right"), fail,
-                                                    BOX.strategies["random"].settings)  # fmt: skip
-    monkeypatch.setitem(BOX.strategies, "random", broken_one)
+    assert isinstance(SPEC.strategies, dict)
+    broken_one = SPEC.strategies["random"].__class__("random", ("left", "right"), fail,
+                                                    SPEC.strategies["random"].settings)  # fmt: skip
+    monkeypatch.setitem(SPEC.strategies, "random", broken_one)
     made = GUESSING | {"pairing": [["tiny", "luck"], ["tiny", "tiny"]]}
     progress = ct.run(study(**made), store, models=Canned(lambda call, number: GUESS))
     assert progress.counts == {Status.FINISHED: 1, Status.FAILED: 1}
@@ -311,7 +311,7 @@ def test_players_who_cannot_be_reached_are_named_before_anything_is_written(
 
 def test_a_recorded_player_needs_a_store() -> None:
     planned = lay_out(study(players={"a": {"recorded": "ffff"}}, pairing="self"), None)
-    with pytest.raises(ct.StudyError, match="there is no store to take match ffff from"):
+    with pytest.raises(ct.StudyError, match="there is no store with match ffff"):
         ct.studies.check(planned, None)
 
 
@@ -360,7 +360,7 @@ def test_calls_without_a_reply_are_listed_as_unresolved_and_asked_again(store: S
     progress = ct.run(study(**made), store, models=models)
     assert (progress.unresolved, progress.done) == (1, 6)
     (lost,) = store.unresolved()
-    place = "/".join(str(lost[key]) for key in ("match_id", "request", "seat", "attempt"))
+    place = "/".join(str(lost[key]) for key in ("match_id", "request", "actor", "attempt"))
     assert f"{place}/2" in models.numbers
     assert f"{place}/1" not in models.numbers
     assert mark_unresolved(store) == 0
@@ -437,7 +437,7 @@ def test_what_is_left_is_foretold_while_models_play(
         told.append((progress.done, progress.seconds_left, progress.dollars_left))
 
     price = Price(models=("vllm/*",), input=1_000, output=1_000, as_of=date(2026, 1, 1))
-    made = study(**with_model() | {"deals": 60})
+    made = study(**with_model() | {"instances": 60})
     prices = Prices({"test": (price,)})
     whole = ct.run(made, store, models=Canned(), prices=prices, concurrency=1, progress=note).cost
     middle = [one for one in told if 40 <= one[0] <= 80]

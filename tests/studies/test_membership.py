@@ -15,7 +15,7 @@ from tests.records.stored import Shelf
 REFUSING: dict[str, Any] = {
     "players": {"model": {"model": "script/refuse"}, "fair": {"strategy": "equal_split"}},
     "pairing": [["model", "fair"]],
-    "deals": 3,
+    "instances": 3,
 }
 
 
@@ -26,12 +26,12 @@ def demanding(share: float, **changes: Any) -> ct.Study:
 
 def scored(store: Store) -> list[str]:
     """The matches of which reports make their numbers."""
-    return [id_ for frame in match_frames(store, "small").values() for id_ in frame["match"]]
+    return [id_ for frame in match_frames(store, "small").values() for id_ in frame["match_id"]]
 
 
 def test_a_players_old_settings_are_not_counted_under_its_name(store: Store) -> None:
-    old = ct.plan(demanding(0.95, deals=4))
-    new = ct.plan(demanding(0.5, deals=4))
+    old = ct.plan(demanding(0.95, instances=4))
+    new = ct.plan(demanding(0.5, instances=4))
     assert ct.run(old, store).set_aside == 0
     assert ct.run(new, store).set_aside == 4
     assert scored(store) == [match.id for match in new.matches]
@@ -44,37 +44,39 @@ def test_a_players_old_settings_are_not_counted_under_its_name(store: Store) -> 
     assert scored(store) == [match.id for match in old.matches]
 
 
-def test_fewer_deals_are_fewer_matches(store: Store) -> None:
-    ct.run(demanding(0.5, deals=6), store)
-    assert ct.run(demanding(0.5, deals=2), store).set_aside == 4
+def test_fewer_instances_are_fewer_matches(store: Store) -> None:
+    ct.run(demanding(0.5, instances=6), store)
+    assert ct.run(demanding(0.5, instances=2), store).set_aside == 4
     assert len(scored(store)) == 2
 
 
 def test_a_part_of_a_plan_sets_nothing_aside(store: Store) -> None:
-    planned = ct.plan(demanding(0.5, deals=6))
+    planned = ct.plan(demanding(0.5, instances=6))
     for some in (planned.matches[:2], planned.matches[2:]):
         assert ct.run(ct.studies.Plan.of(planned.study, list(some)), store).set_aside == 0
     assert len(scored(store)) == 6
 
 
-def test_fresh_deals_count_while_the_policy_asks_for_them(store: Store) -> None:
-    redealing = REFUSING | {"unanswered": {"refused": "redeal", "redeals": 1}}
+def test_fresh_instances_count_while_the_policy_asks_for_them(store: Store) -> None:
+    replacing = REFUSING | {"unanswered": {"refused": "replace", "max_replacements": 1}}
     keeping = REFUSING | {"unanswered": {"refused": "keep"}}
-    assert ct.run(study(**redealing), store).excluded == (6, 3)
+    assert ct.run(study(**replacing), store).excluded == (6, 3)
     kept = ct.run(study(**keeping), store)
     assert (kept.set_aside, kept.planned, kept.excluded) == (3, 3, (0, 0))
-    again = ct.run(study(**redealing), store)
+    again = ct.run(study(**replacing), store)
     assert (again.set_aside, again.planned, again.before) == (0, 6, 6)
     assert again.excluded == (6, 3)
 
 
 @pytest.mark.parametrize("calls", [1, 2])
-def test_a_run_that_halts_keeps_the_fresh_deals_of_earlier_runs(store: Store, calls: int) -> None:
-    redealing = REFUSING | {"unanswered": {"refused": "redeal", "redeals": 1}}
-    ct.run(study(**redealing), store)
-    more = redealing | {"deals": 5, "budget": {"calls": 6 + calls}}
+def test_a_run_that_halts_keeps_the_fresh_instances_of_earlier_runs(
+    store: Store, calls: int
+) -> None:
+    replacing = REFUSING | {"unanswered": {"refused": "replace", "max_replacements": 1}}
+    ct.run(study(**replacing), store)
+    more = replacing | {"instances": 5, "budget": {"calls": 6 + calls}}
     assert ct.run(study(**more), store).halted
-    assert ct.records.excluded(store, "small").redealt >= 3
+    assert ct.records.excluded(store, "small").replaced >= 3
 
 
 def test_what_was_set_aside_is_exported_as_such(store: Store, tmp_path: Any) -> None:

@@ -21,7 +21,7 @@ GRID = [
 ]
 SEVERAL = {
     "games": GRID, "players": ROSTER | {"honest": {"strategy": "honest"}},
-    "pairing": [[one, other] for one in ROSTER for other in ROSTER], "deals": 2,
+    "pairing": [[one, other] for one in ROSTER for other in ROSTER], "instances": 2,
 }  # fmt: skip
 
 
@@ -33,13 +33,13 @@ def games(planned: Plan) -> Counter[str]:
     return Counter(match.configuration.game.name for match in planned.matches)
 
 
-def test_a_few_matches_are_spread_over_games_configurations_players_and_deals() -> None:
+def test_a_few_matches_are_spread_over_games_configurations_players_and_instances() -> None:
     assert games(some(4)) == {"bargaining": 2, "persuasion": 2}
     bargains = [one for one in some(8).matches if one.configuration.game.name == "bargaining"]
     assert len({one.configuration.digest for one in bargains}) == 3
     assert {seated.label for one in bargains[:3] for seated in one.seating} == set(ROSTER)
     assert len({one.seating for one in bargains}) == len(bargains)
-    assert {one.dealt.key for one in bargains} == {"0"}, "all on one deal"
+    assert {one.planned_instance.key for one in bargains} == {"0"}, "all on one instance"
 
 
 def test_all_matches_are_parts_once() -> None:
@@ -97,16 +97,16 @@ def test_what_was_begun_is_ended_first_and_asks_nothing_twice(store: Store) -> N
 
 
 def test_a_part_of_a_changed_study_sets_aside_what_the_whole_would(store: Store) -> None:
-    ct.run(study(deals=2), store)
-    changed = part(lay_out(study(deals=2, seed=1), store), store, limit=1)
+    ct.run(study(instances=2), store)
+    changed = part(lay_out(study(instances=2, seed=1), store), store, limit=1)
     progress = ct.run(changed, store)
     assert (progress.set_aside, progress.done, progress.rest) == (4, 1, 3)
     assert store.study("small").counts == {"finished": 1}
 
 
 def test_what_is_dealt_afresh_in_a_part_is_played_with_it(store: Store) -> None:
-    redealing = study(**with_model(), unanswered={"refused": "redeal"})
-    progress = ct.run(part(lay_out(redealing, store), store, limit=2), store, models=Refusing(1))
+    replacing = study(**with_model(), unanswered={"refused": "replace"})
+    progress = ct.run(part(lay_out(replacing, store), store, limit=2), store, models=Refusing(1))
     assert (progress.done, progress.rest) == (3, 4)
     assert store.study("small").planned == 7
 

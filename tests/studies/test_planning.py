@@ -50,20 +50,20 @@ def test_a_swap_that_is_listed_too_is_played_once() -> None:
     assert seatings(planned) == [("fair", "luck"), ("luck", "fair")]
 
 
-def test_a_game_may_have_a_pairing_and_a_number_of_deals_of_its_own() -> None:
+def test_a_game_may_have_a_pairing_and_a_number_of_instances_of_its_own() -> None:
     games = [
-        {"game": "bargaining", "pairing": [["fair", "firm"]], "deals": 3},
+        {"game": "bargaining", "pairing": [["fair", "firm"]], "instances": 3},
         {"game": "bargaining", "fixed": {"horizon": 2}},
     ]
-    planned = small(players=ROSTER, pairing="self", games=games, deals=2)
+    planned = small(players=ROSTER, pairing="self", games=games, instances=2)
     assert Counter(seatings(planned)) == {
         ("fair", "firm"): 3, ("fair", "fair"): 2, ("firm", "firm"): 2, ("luck", "luck"): 2,
     }  # fmt: skip
 
 
-def test_matches_are_games_times_deals_times_seatings_times_repeats() -> None:
+def test_matches_are_games_times_instances_times_seatings_times_repeats() -> None:
     grid = [{"game": "bargaining", "grid": {"money": [1, 2], "horizon": [1, 2, 3]}}]
-    planned = small(games=grid, players=ROSTER, pairing="all", deals=4, repeats=2)
+    planned = small(games=grid, players=ROSTER, pairing="all", instances=4, repeats=2)
     assert len(planned.matches) == 6 * 4 * 9 * 2
     assert planned.configurations() == {"bargaining": 6}
     assert planned.counts()["bargaining", ("luck", "fair")] == 6 * 4 * 2
@@ -71,17 +71,17 @@ def test_matches_are_games_times_deals_times_seatings_times_repeats() -> None:
     assert len({match.id for match in planned.matches}) == len(planned.matches)
 
 
-def test_all_seatings_and_repeats_share_a_deal() -> None:
+def test_all_seatings_and_repeats_share_a_instance() -> None:
     games = [{"game": "persuasion", "fixed": {"horizon": 12}}]
     players = {"luck": {"strategy": "random"}, "plain": {"strategies": {
         "persuasion": {"alice": "honest", "bob": "trusting"}}}}  # fmt: skip
-    planned = small(games=games, players=players, pairing="all", deals=5, repeats=2)
-    deals: dict[str, set[Any]] = {}
+    planned = small(games=games, players=players, pairing="all", instances=5, repeats=2)
+    instances: dict[str, set[Any]] = {}
     for match in planned.matches:
-        deals.setdefault(match.dealt.key, set()).add(match.deal)
-    assert list(deals) == ["0", "1", "2", "3", "4"]
-    assert {len(shared) for shared in deals.values()} == {1}
-    assert len(set.union(*deals.values())) == 5, "two deals are the same"
+        instances.setdefault(match.planned_instance.key, set()).add(match.instance)
+    assert list(instances) == ["0", "1", "2", "3", "4"]
+    assert {len(shared) for shared in instances.values()} == {1}
+    assert len(set.union(*instances.values())) == 5, "two instances are the same"
 
 
 def test_both_orders_of_a_pair_have_one_seed_and_each_repeat_another() -> None:
@@ -103,7 +103,7 @@ def test_a_match_keeps_its_id_when_the_study_grows_or_calls_things_otherwise() -
                  "luck": {"strategy": "random"}},
         pairing="all",
         games=[{"game": "negotiation"} | {"pairing": [["luck", "luck"]]}, *spec()["games"]],
-        deals=2,
+        instances=2,
     )  # fmt: skip
     assert before < {match.id for match in grown.matches}
 
@@ -138,7 +138,7 @@ def test_ids_stay_what_they_were(toys: None) -> None:
 SAMPLED = {
     "games": [{"game": "bargaining", "grid": {"money": [1, 2, 3]}}],
     "players": ROSTER,
-    "deals": 2,
+    "instances": 2,
     "repeats": 2,
 }
 
@@ -165,10 +165,15 @@ def test_a_sample_is_a_part_of_all_and_the_same_each_time() -> None:
 
 def test_a_sample_takes_all_of_a_small_configuration_and_more_of_the_others() -> None:
     games = [
-        {"game": "bargaining", "fixed": {"money": 1}, "deals": 1, "pairing": [["fair", "firm"]]},
+        {
+            "game": "bargaining",
+            "fixed": {"money": 1},
+            "instances": 1,
+            "pairing": [["fair", "firm"]],
+        },
         {"game": "bargaining", "fixed": {"money": 2}},
     ]
-    planned = small(games=games, players=ROSTER, deals=2, pairing={"sample": 10})
+    planned = small(games=games, players=ROSTER, instances=2, pairing={"sample": 10})
     counts = Counter(match.configuration.game.model_dump()["money"] for match in planned.matches)
     assert counts == {1: 1, 2: 9}
 
@@ -176,7 +181,7 @@ def test_a_sample_takes_all_of_a_small_configuration_and_more_of_the_others() ->
 def test_more_than_all_cannot_be_sampled() -> None:
     with pytest.raises(ct.StudyError) as caught:
         small(**SAMPLED, pairing={"sample": 109})
-    assert str(caught.value) == "pairing.sample: 109 matches asked, only 108 are possible"
+    assert str(caught.value) == "pairing.sample: 109 matches requested, but only 108 are possible"
 
 
 def test_who_cannot_play_a_game_is_left_out_of_it_and_named() -> None:
@@ -188,8 +193,7 @@ def test_who_cannot_play_a_game_is_left_out_of_it_and_named() -> None:
 
 
 DOUBLE = (
-    'players: "a" and "b" are the same player in bargaining; give one of them another setting, or '
-    "leave one out"
+    'players: "a" and "b" are the same player in bargaining; change a setting of one, or remove it'
 )
 HONEST = {"h": {"strategy": "honest"}, "t": {"strategy": "trusting"}}
 
@@ -216,7 +220,7 @@ HONEST = {"h": {"strategy": "honest"}, "t": {"strategy": "trusting"}}
         ({"pairing": [["fair", "frim"]]}, 'pairing: unknown player "frim" (did you mean "firm"?)'),
         (
             {"pairing": [["fair", "firm", "fair"]]},
-            "pairing: [fair, firm, fair] fills 3 places; bargaining has 2 (alice, bob)",
+            "pairing: [fair, firm, fair] fills 3 seats; bargaining has 2 (alice, bob)",
         ),
         (
             {"players": {"a": {"strategies": {"bargaining": {"alise": "linear"}}}}},
@@ -224,7 +228,7 @@ HONEST = {"h": {"strategy": "honest"}, "t": {"strategy": "trusting"}}
         ),
         (
             {"games": FAMILIES[2:], "players": HONEST, "pairing": [["h", "t"], ["t", "h"]]},
-            "pairing: [t, h] cannot sit like this at persuasion",
+            "pairing: [t, h] cannot be seated in persuasion",
         ),
         (
             {"games": FAMILIES[2:], "players": {"h": HONEST["h"]}, "pairing": "all"},
@@ -265,14 +269,14 @@ def huge(**changes: Any) -> ct.studies.Plan:
         "name": "huge",
         "games": [{"game": "bargaining"}],
         "players": {"a": {"strategy": "equal_split"}, "b": {"strategy": "linear"}},
-        "deals": 2_500_000,
+        "instances": 2_500_000,
     }
     return plan(ct.studies.parse_study(written | changes, "study.yaml"))
 
 
 def test_more_matches_than_anybody_plays_are_refused() -> None:
     with pytest.raises(ct.StudyError, match="4,000,000,000 matches are possible, more than 1,000"):
-        huge(deals=1_000_000_000)
+        huge(instances=1_000_000_000)
 
 
 def test_ten_million_matches_are_counted_and_found_without_being_held() -> None:
@@ -281,7 +285,10 @@ def test_ten_million_matches_are_counted_and_found_without_being_held() -> None:
     assert len(planned.matches) == 10_000_000
     assert planned.counts()["bargaining", ("a", "b")] == 2_500_000
     last = planned.matches[-1]
-    assert (last.dealt.key, [one.label for one in last.seating]) == ("2499999", ["b", "b"])
+    assert (last.planned_instance.key, [one.label for one in last.seating]) == (
+        "2499999",
+        ["b", "b"],
+    )
     assert [match.id for match in islice(planned.matches, 3, 9)] == [
         match.id for match in planned.matches[3:9]
     ]
@@ -299,21 +306,21 @@ def test_a_sample_of_ten_million_matches_is_counted_without_being_drawn() -> Non
 
 
 def test_matches_beyond_what_can_be_compared_are_not_compared() -> None:
-    with pytest.raises(ct.StudyError, match=r"bargaining stands twice, .* write it once"):
+    with pytest.raises(ct.StudyError, match=r"bargaining is listed twice, .* list it once"):
         huge(games=[{"game": "bargaining"}] * 2)
 
 
 def test_what_is_left_of_a_plan_is_found_by_marks() -> None:
-    planned = huge(deals=5)
+    planned = huge(instances=5)
     done = Marks()
     for number in (0, 7, 19):
         done.set(number)
-    left = list(planned.matches.left(done, instant=True))
+    left = list(planned.matches.remaining(done, instant=True))
     assert left == [match for n, match in enumerate(planned.matches) if n not in (0, 7, 19)]
-    assert list(planned.matches.left(done, instant=False)) == []
+    assert list(planned.matches.remaining(done, instant=False)) == []
 
 
 def test_one_configuration_listed_twice_has_each_match_once() -> None:
-    twice = [{"game": "bargaining", "deals": 2}, {"game": "bargaining", "deals": 3}]
+    twice = [{"game": "bargaining", "instances": 2}, {"game": "bargaining", "instances": 3}]
     planned = huge(games=twice)
     assert len(planned.matches) == len({match.id for match in planned.matches}) == 3 * 4

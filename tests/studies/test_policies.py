@@ -12,7 +12,7 @@ from cheaptalk.players import Kind
 from cheaptalk.records import Status
 from cheaptalk.records.exclusions import Unanswered, policies_of
 from cheaptalk.reports.study.facts import UnansweredKind, exclusions
-from cheaptalk.studies import Dealt, lay_out
+from cheaptalk.studies import PlannedInstance, lay_out
 from tests.fakes import REFUSAL, Canned, Refusing, legal, study, with_model
 
 KINDS = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out")
@@ -25,9 +25,9 @@ KINDS = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out
         ({"refused": "drop"}, {"alice": {"refused": 1}}, "drop"),
         ({"refused": "drop"}, {"alice": {"refused": 0, "ok": 4}, "bob": {"illegal": 1}}, "keep"),
         ({"refused": "drop"}, {"alice": {"ok": 1}, "bob": {"refused": 1}}, "drop"),
-        ({"refused": "redeal", "illegal": "drop"}, {"a": {"illegal": 1, "refused": 1}}, "redeal"),
+        ({"refused": "replace", "illegal": "drop"}, {"a": {"illegal": 1, "refused": 1}}, "replace"),
         ({"refused": "drop", "illegal": "keep"}, {"a": {"illegal": 1, "refused": 1}}, "drop"),
-        ({"refused": "redeal"}, {}, "keep"),
+        ({"refused": "replace"}, {}, "keep"),
     ],
 )
 def test_the_strictest_policy_holds(
@@ -45,8 +45,8 @@ def test_every_kind_of_answer_that_is_none_has_a_policy() -> None:
 
 
 def test_policies_are_written_as_they_were_set() -> None:
-    one = study(unanswered={"refused": "redeal", "redeals": 2})
-    assert one.written()["unanswered"] == {"refused": "redeal", "redeals": 2}
+    one = study(unanswered={"refused": "replace", "max_replacements": 2})
+    assert one.written()["unanswered"] == {"refused": "replace", "max_replacements": 2}
     assert policies_of(one.written()) == one.unanswered
     assert study().written()["unanswered"] == {}
     assert policies_of({"imported": "glee"}) == Unanswered()
@@ -58,10 +58,13 @@ def test_policies_are_written_as_they_were_set() -> None:
         ({"unanswered": {"refusd": "drop"}}, r'unanswered: unknown key "refusd".*"refused"'),
         ({"unanswered": {"refused": "forget"}}, "unanswered.refused: should be 'keep', 'drop' or"),
         ({"unanswered": {"provider_error": "drop"}}, "unknown key"),
-        ({"unanswered": {"redeals": 0}}, "unanswered.redeals: should be greater than or equal to"),
         (
-            {"games": [], "deals_from": "other", "unanswered": {"refused": "redeal"}},
-            "redeal does not go with deals_from",
+            {"unanswered": {"max_replacements": 0}},
+            "unanswered.max_replacements: should be greater than or equal to",
+        ),
+        (
+            {"games": [], "instances_from": "other", "unanswered": {"refused": "replace"}},
+            "replace cannot be combined with instances_from",
         ),
     ],
 )
@@ -70,12 +73,12 @@ def test_what_is_no_policy_is_refused_with_the_cure(wrong: dict[str, Any], why: 
         study(**wrong)
 
 
-def test_a_fresh_deal_is_another_one_and_always_the_same() -> None:
-    first = Dealt("3", "0/abc/3")
-    again = [first.afresh(), first.afresh().afresh()]
+def test_a_fresh_instance_is_another_one_and_always_the_same() -> None:
+    first = PlannedInstance("3", "0/abc/3")
+    again = [first.replacement(), first.replacement().replacement()]
     assert [one.key for one in again] == ["3+1", "3+2"]
     assert [one.seed for one in again] == ["0/abc/3+1", "0/abc/3+2"]
-    assert [one.redeals for one in (first, *again)] == [0, 1, 2]
+    assert [one.replacements for one in (first, *again)] == [0, 1, 2]
 
 
 def played(
@@ -88,13 +91,13 @@ def played(
         return progress, list(store.records("small", bodies=True))
 
 
-def test_one_refusal_is_asked_again_on_the_same_deal_and_each_call_is_recorded(
+def test_one_refusal_is_asked_again_on_the_same_instance_and_each_call_is_recorded(
     tmp_path: Path,
 ) -> None:
     def once(call: ct.models.ModelCall, number: str) -> ct.models.Reply | str:
         return REFUSAL if number.split("/")[3] == "0" else legal(call)
 
-    progress, records = played(tmp_path / "s.sqlite", Canned(once), refused="redeal")
+    progress, records = played(tmp_path / "s.sqlite", Canned(once), refused="replace")
     assert (progress.planned, progress.counts) == (6, {Status.FINISHED: 6})
     assert set(progress.kinds["tiny"]) == {Kind.REPAIRED}
     answers = [one for record in records for one in record.answers if one.calls]
@@ -118,24 +121,28 @@ def test_what_is_dropped_is_recorded_and_not_played_again(tmp_path: Path) -> Non
     )
 
 
-def test_a_match_is_played_again_on_a_fresh_deal_by_the_same_players(tmp_path: Path) -> None:
-    progress, records = played(tmp_path / "s.sqlite", Refusing(2), refused="redeal")
+def test_a_match_is_played_again_on_a_fresh_instance_by_the_same_players(tmp_path: Path) -> None:
+    progress, records = played(tmp_path / "s.sqlite", Refusing(2), refused="replace")
     assert (progress.planned, progress.done, progress.left) == (8, 8, 0)
     refused = [record for record in records if record.status is Status.FORFEITED]
-    again = [record for record in records if "+" in record.deal_key]
+    again = [record for record in records if "+" in record.instance_key]
     assert len(refused) == len(again) == 2
     for one in refused:
-        (other,) = (r for r in again if r.deal_key == f"{one.deal_key}+1" and r.seats == one.seats)
+        (other,) = (
+            r for r in again if r.instance_key == f"{one.instance_key}+1" and r.seats == one.seats
+        )
         assert other.status is Status.FINISHED
         assert other.parameters == one.parameters
         assert other.body["seed"] == f"{one.body['seed']}+1"
 
 
 def test_who_refuses_for_ever_is_dealt_afresh_so_often_and_no_more(tmp_path: Path) -> None:
-    progress, records = played(tmp_path / "s.sqlite", Refusing(10**6), refused="redeal", redeals=2)
+    progress, records = played(
+        tmp_path / "s.sqlite", Refusing(10**6), refused="replace", max_replacements=2
+    )
     assert (progress.planned, progress.left) == (18, 0)
-    assert Counter(record.deal_key for record in records) == {
-        f"{deal}{more}": 2 for deal in range(3) for more in ("", "+1", "+2")
+    assert Counter(record.instance_key for record in records) == {
+        f"{instance}{more}": 2 for instance in range(3) for more in ("", "+1", "+2")
     }
 
 
@@ -143,33 +150,35 @@ def test_the_plan_grows_with_what_was_refused_and_a_resumed_run_does_the_same(
     tmp_path: Path,
 ) -> None:
     straight, stopped = tmp_path / "straight.sqlite", tmp_path / "stopped.sqlite"
-    _, whole = played(straight, Refusing(10**6), refused="redeal", redeals=2)
+    _, whole = played(straight, Refusing(10**6), refused="replace", max_replacements=2)
     spec = study(
-        **with_model(), unanswered={"refused": "redeal", "redeals": 2}, budget={"calls": 5}
+        **with_model(),
+        unanswered={"refused": "replace", "max_replacements": 2},
+        budget={"calls": 5},
     )
     with ct.Store.open(stopped, create=True) as store:
         assert ct.run(spec, store, models=Refusing(10**6), concurrency=2).halted
         assert len(lay_out(spec, store).matches) > 6
-    _, resumed = played(stopped, Refusing(10**6), refused="redeal", redeals=2)
+    _, resumed = played(stopped, Refusing(10**6), refused="replace", max_replacements=2)
     assert sorted(record.id for record in resumed) == sorted(record.id for record in whole)
     models = Refusing(10**6)
-    progress, _ = played(stopped, models, refused="redeal", redeals=2)
+    progress, _ = played(stopped, models, refused="replace", max_replacements=2)
     assert (progress.planned, progress.before, models.calls) == (18, 18, [])
 
 
-def test_a_policy_set_later_deals_afresh_what_was_refused_before(tmp_path: Path) -> None:
+def test_a_policy_set_later_instances_afresh_what_was_refused_before(tmp_path: Path) -> None:
     played(tmp_path / "s.sqlite", Refusing(2))
     models = Canned()
-    progress, records = played(tmp_path / "s.sqlite", models, refused="redeal")
+    progress, records = played(tmp_path / "s.sqlite", models, refused="replace")
     assert (progress.planned, progress.before) == (8, 6)
     assert len(records) == 8
     assert {number.partition("/")[0] for number in models.numbers} == {
-        record.id for record in records if "+" in record.deal_key
+        record.id for record in records if "+" in record.instance_key
     }
 
 
 def test_without_a_policy_nothing_is_dealt_afresh(tmp_path: Path) -> None:
-    progress, _ = played(tmp_path / "s.sqlite", Refusing(2), illegal="redeal")
+    progress, _ = played(tmp_path / "s.sqlite", Refusing(2), illegal="replace")
     assert progress.planned == 6
 
 
@@ -177,23 +186,23 @@ FINISHES = {
     "games": [{"game": "item_bargaining"}],
     "players": {"tiny": {"model": "vllm/tiny"}, "luck": {"strategy": "random"}},
     "pairing": [["tiny", "luck"]],
-    "deals": 3,
+    "instances": 3,
 }
 """A game that ends by its own rule when a seat does not answer."""
 
 
-@pytest.mark.parametrize("policy", ["keep", "drop", "redeal"])
+@pytest.mark.parametrize("policy", ["keep", "drop", "replace"])
 def test_dropped_matches_are_no_part_of_measures(policy: str, tmp_path: Path) -> None:
-    spec = study(**FINISHES, unanswered={"refused": policy, "redeals": 1})
+    spec = study(**FINISHES, unanswered={"refused": policy, "max_replacements": 1})
     with ct.Store.open(tmp_path / "s.sqlite", create=True) as store:
         ct.run(spec, store, models=Canned(lambda *_: REFUSAL))
         frame = match_frames(store, "small")["item_bargaining"]
         found = exclusions(store.study("small").spec, {"item_bargaining": frame})
     dropped = policy != "keep"
-    count = 6 if policy == "redeal" else 3
+    count = 6 if policy == "replace" else 3
     assert frame["status"].to_list() == ["finished"] * count
     assert frame["dropped"].to_list() == [dropped] * count
-    assert frame["payoff.player_1"].is_null().all() == dropped
-    assert frame["kind.player_1.refused"].to_list() == [1] * count
+    assert frame["payoff_player_1"].is_null().all() == dropped
+    assert frame["answers_player_1_refused"].to_list() == [1] * count
     assert found.kinds == [UnansweredKind("refused", policy, count)]  # type: ignore[arg-type]
-    assert (found.dropped, found.redealt) == (count * dropped, count - 3)
+    assert (found.dropped, found.replaced) == (count * dropped, count - 3)

@@ -8,9 +8,15 @@ import yaml
 
 import cheaptalk as ct
 from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining
-from cheaptalk.papers.glee.human_study import FAMILIES, StudyFamily, drawn, others, variants
+from cheaptalk.papers.glee.human_study import (
+    FAMILIES,
+    StudyFamily,
+    other_configurations,
+    random_configurations,
+    variants,
+)
 from cheaptalk.records import digest_key
-from cheaptalk.rules import game_box
+from cheaptalk.rules import get_game
 from cheaptalk.studies import plan, preset_names, preset_text
 
 GLEE = {"bargaining": 384, "negotiation": 576, "persuasion": 360}
@@ -38,7 +44,7 @@ def test_presets_are_found_by_name() -> None:
 @pytest.mark.parametrize("name", preset_names())
 def test_a_preset_s_text_is_the_preset(name: str) -> None:
     text = preset_text(name)
-    assert text.startswith(f'# The preset "{name}": give your copy a name of its own.\n')
+    assert text.startswith(f'# The preset "{name}": give your copy another name.\n')
     assert ct.studies.parse_study(yaml.safe_load(text), name) == named(name)
 
 
@@ -132,11 +138,11 @@ def test_variants_differ_in_one_parameter_and_others_in_more(family: StudyFamily
         return sum(case[name] != family.main[name] for name in family.main)
 
     assert {changes(case) for case in variants(family)} == {1}
-    assert min(changes(case) for case in others(family)) == 2
+    assert min(changes(case) for case in other_configurations(family)) == 2
     size = math.prod(len(values) for values in family.values.values())
-    assert 1 + len(variants(family)) + len(others(family)) == size
-    few = drawn(family, ct.Chance("1"))
-    assert len(few) == len(others(family)) // 20
-    assert few != drawn(family, ct.Chance("2"))
-    box = game_box(family.game)
-    assert all(box.rules.model_validate(case) for case in [family.main, *few])
+    assert 1 + len(variants(family)) + len(other_configurations(family)) == size
+    few = random_configurations(family, ct.Chance("1"))
+    assert len(few) == len(other_configurations(family)) // 20
+    assert few != random_configurations(family, ct.Chance("2"))
+    game_spec = get_game(family.game)
+    assert all(game_spec.rules.model_validate(case) for case in [family.main, *few])

@@ -17,12 +17,12 @@ import cheaptalk as ct
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Status, Store
 from cheaptalk.records.imports import Collection, ForeignGame, take_in
-from cheaptalk.rules import Asked, CheaptalkError, Strategy, strategy
+from cheaptalk.rules import CheaptalkError, DecisionRequest, Strategy, strategy
 from cheaptalk.studies import Progress, lay_out
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.runs import scripted
 from tests.fakes import Canned, essence, study
-from tests.toys import BOX, Cards, Guessing, own_card
+from tests.toys import SPEC, Cards, Guessing, own_card
 
 T = TypeVar("T")
 
@@ -46,14 +46,14 @@ def mood(toys: None, monkeypatch: pytest.MonkeyPatch) -> Mood:
     mood = Mood()
 
     @strategy("left", "right")
-    def moody(asked: Asked) -> Any:
+    def moody(asked: DecisionRequest) -> Any:
         """Guess one's card and a bit, in a good mood."""
         if mood.bad:
             raise RuntimeError("not today")
         return own_card(asked)
 
-    assert isinstance(BOX.strategies, dict)
-    monkeypatch.setitem(BOX.strategies, "moody", moody)
+    assert isinstance(SPEC.strategies, dict)
+    monkeypatch.setitem(SPEC.strategies, "moody", moody)
     mood.moody = moody
     return mood
 
@@ -63,7 +63,7 @@ def records(store: Store, name: str = "small") -> list[ct.MatchRecord]:
 
 
 def test_a_run_stores_every_match_of_the_plan(store: Store) -> None:
-    planned = lay_out(study(deals=3), store)
+    planned = lay_out(study(instances=3), store)
     progress = ct.run(planned, store)
     assert (progress.planned, progress.before, progress.done, progress.left) == (6, 0, 6, 0)
     assert progress.counts == {Status.FINISHED: 6}
@@ -76,33 +76,33 @@ def test_a_record_says_all_about_its_match(store: Store) -> None:
     for record, match in zip(records(store), planned.matches, strict=True):
         assert record.rules == match.configuration.game
         assert record.version == match.configuration.game.version
-        assert (record.deal_key, record.repeat) == (match.dealt.key, match.repeat)
+        assert (record.instance_key, record.repeat) == (match.planned_instance.key, match.repeat)
         assert record.body["seed"] == match.seed
         labels = [record.label(role) for role in match.configuration.game.roles]
         assert labels == [player.label for player in match.seating]
         specs = [record.seats[role]["spec"] for role in match.configuration.game.roles]
         assert specs == [player.spec.model_dump(mode="json") for player in match.seating]
-        assert record.payoffs == record.rules.place_payoffs(record.replay().outcome)
+        assert record.payoffs == record.rules.seat_payoffs(record.replay().outcome)
         assert record.result().outcome == record.replay().outcome
 
 
 def test_running_twice_does_nothing_twice(store: Store) -> None:
-    ct.run(study(deals=3), store)
+    ct.run(study(instances=3), store)
     before = [record.as_json() for record in records(store)]
-    progress = ct.run(study(deals=3), store)
+    progress = ct.run(study(instances=3), store)
     assert (progress.before, progress.done, sum(progress.counts.values())) == (6, 6, 0)
     assert [record.as_json() for record in records(store)] == before
 
 
 def test_a_longer_study_plays_only_what_is_new(store: Store) -> None:
-    ct.run(study(deals=2), store)
-    progress = ct.run(study(deals=5), store)
+    ct.run(study(instances=2), store)
+    progress = ct.run(study(instances=5), store)
     assert (progress.planned, progress.before, progress.counts[Status.FINISHED]) == (10, 4, 6)
 
 
 def test_two_studies_share_the_matches_that_are_the_same(store: Store) -> None:
-    ct.run(study(deals=2), store)
-    progress = ct.run(study(name="other", deals=3), store)
+    ct.run(study(instances=2), store)
+    progress = ct.run(study(name="other", instances=3), store)
     assert (progress.before, progress.counts[Status.FINISHED]) == (4, 2)
     ids = {name: {record.id for record in records(store, name)} for name in ("small", "other")}
     assert ids["small"] < ids["other"]
@@ -124,7 +124,7 @@ def test_one_player_may_have_a_name_in_each_study(store: Store) -> None:
 def test_progress_is_told_after_every_step(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 2)
     told: list[tuple[int, int]] = []
-    ct.run(study(deals=3), store, progress=lambda one: told.append((one.done, one.left)))
+    ct.run(study(instances=3), store, progress=lambda one: told.append((one.done, one.left)))
     assert told == [(0, 6), (2, 4), (4, 2), (6, 0)]
 
 
@@ -144,14 +144,16 @@ def test_a_strategy_that_fails_fails_its_matches_and_no_others(store: Store, moo
     assert {(one.outcome, one.payoffs, str(one.kinds)) for one in failed} == {(None, None, "{}")}
 
 
-BEYOND = r'guessing: "left" gets \d+, which is not between -2 and -1, its payoff_bounds\(\)'
+BEYOND = (
+    r'guessing: the payoff of "left" is \d+, which is not between -2 and -1; fix payoff_bounds\(\)'
+)
 
 
 @pytest.mark.parametrize("players", [{"card": "own_card"}, {"tiny": {"model": "vllm/tiny"}}])
 def test_a_payoff_beyond_its_bounds_fails_the_match_and_loses_nothing(
     players: dict[str, Any], toys: None, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted, models = study(**TOYS | {"players": players}, deals=2), Canned()
+    wanted, models = study(**TOYS | {"players": players}, instances=2), Canned()
     with monkeypatch.context() as wrong:
         wrong.setattr(Guessing, "payoff_bounds", lambda _: {"left": (-2, -1), "right": (0, 2)})
         progress = ct.run(wanted, store, models=models)
@@ -173,10 +175,10 @@ def test_an_imported_game_beyond_its_bounds_is_left_out_with_the_reason(
             yield ForeignGame(name, f"file {name}", table, seats, {"system": "ours"})
 
     monkeypatch.setattr(Guessing, "payoff_bounds", lambda _: {"left": (-2, -1), "right": (0, 2)})
-    intake = take_in(Collection("ours", "here", games()), store, "taken")
-    assert (intake.imported, intake.present) == (0, 0)
-    assert [one.game for one in intake.skipped] == ["file one", "file two"]
-    assert all(re.match(BEYOND, one.reason) for one in intake.skipped)
+    importing = take_in(Collection("ours", "here", games()), store, "taken")
+    assert (importing.imported, importing.present) == (0, 0)
+    assert [one.game for one in importing.skipped] == ["file one", "file two"]
+    assert all(re.match(BEYOND, one.reason) for one in importing.skipped)
 
 
 def test_failed_matches_are_tried_again(store: Store, mood: Mood) -> None:
@@ -198,7 +200,7 @@ def test_an_error_of_the_rules_themselves_is_named_with_its_place(
     made = study(games=TOYS["games"], players={"card": {"strategy": "own_card"}}, pairing="self")
     assert ct.run(made, store).counts == {Status.FAILED: 1}
     (reason,) = store.problems("small")
-    assert reason.startswith("guessing: payoffs() fails: ZeroDivisionError in test_running.py:")
+    assert reason.startswith("guessing: payoffs() failed: ZeroDivisionError in test_running.py:")
     assert reason.endswith(": no payoffs")
 
 
@@ -207,7 +209,7 @@ def test_several_processes_play_the_same_as_one(
 ) -> None:
     monkeypatch.setattr(scripted, "WORTH_WORKERS", 0)
     monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 3)
-    made = study(players={"luck": {"strategy": "random"}}, pairing="self", deals=10)
+    made = study(players={"luck": {"strategy": "random"}}, pairing="self", instances=10)
     ct.run(made, store, workers=2)
     with Store.open(tmp_path / "alone.sqlite", create=True) as other:
         ct.run(made, other, workers=1)
@@ -221,8 +223,8 @@ def test_a_killed_process_is_told_and_what_was_played_is_kept(
     monkeypatch.setattr(scripted, "WORTH_WORKERS", 0)
     monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 1)
     monkeypatch.setattr(scripted, "_play_ends", _kill_on_the_last)
-    made = study(deals=4)
-    with pytest.raises(CheaptalkError, match="was killed, perhaps for want of memory"):
+    made = study(instances=4)
+    with pytest.raises(CheaptalkError, match="was killed, possibly for lack of memory"):
         ct.run(made, store, workers=2)
     monkeypatch.undo()
     kept = sum(store.studies()[0].counts.values())
@@ -231,8 +233,8 @@ def test_a_killed_process_is_told_and_what_was_played_is_kept(
 
 
 def _kill_on_the_last(matches: list[PlannedMatch]) -> list[Any]:
-    """Play, but die on the study's last deal."""
-    if matches[0].dealt.key == "3":
+    """Play, but die on the study's last instance."""
+    if matches[0].planned_instance.key == "3":
         os.kill(os.getpid(), signal.SIGKILL)
     return [end for _, end in scripted.play_chunk(matches)]
 
@@ -276,9 +278,9 @@ def test_an_interrupt_between_two_chunks_loses_nothing(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ct.run(study(deals=3), store, progress=stop)
+        ct.run(study(instances=3), store, progress=stop)
     assert store.studies()[0].counts == {"finished": 4}
-    assert ct.run(study(deals=3), store).before == 4
+    assert ct.run(study(instances=3), store).before == 4
 
 
 @contextmanager
@@ -291,8 +293,9 @@ def test_two_runs_do_not_write_at_once(store: Store) -> None:
     with another_writer(store), pytest.raises(ct.StoreError) as caught:
         ct.run(study(), store)
     assert re.fullmatch(
-        rf"{re.escape(store.name)}: another cheaptalk (\(process \d+ on .+\) )?is writing to it; "
-        r"wait for it to end, or stop it \(look after a run with: cheaptalk ctl STUDY\)",
+        rf"{re.escape(store.name)}: another cheaptalk process (\(process \d+ on .+\) )?"
+        r"is writing to the store; "
+        r"wait until it ends, or stop it \(to control a run: cheaptalk control STUDY\)",
         str(caught.value),
     )
     assert store.studies() == []

@@ -83,35 +83,35 @@ def test_configurations_of_several_sizes_may_have_pairings_of_their_own() -> Non
         (
             {"pairing": [{"free": 1, "kind": 9}]},
             (
-                "pairing: {free: 1, kind: 9} fills 10 places; giving has 3 (giver_1, giver_2, "
-                "giver_3); list those of each size beside its game"
+                "pairing: {free: 1, kind: 9} fills 10 seats; giving has 3 (giver_1, giver_2, "
+                "giver_3); give each game its own pairing"
             ),
         ),
         (
             {"games": giving(3, 10), "pairing": [["free", "kind", "free"]]},
             (
-                "pairing: [free, kind, free] fills 3 places; giving has 10 (giver_1 to giver_10); "
-                "list those of each size beside its game"
+                "pairing: [free, kind, free] fills 3 seats; giving has 10 (giver_1 to giver_10); "
+                "give each game its own pairing"
             ),
         ),
         (
             {"pairing": [{"free": 3_000_000_000}]},
             (
-                "pairing: {free: 3000000000} fills 3,000,000,000 places; giving has 3 (giver_1, "
-                "giver_2, giver_3); list those of each size beside its game"
+                "pairing: {free: 3000000000} fills 3,000,000,000 seats; giving has 3 (giver_1, "
+                "giver_2, giver_3); give each game its own pairing"
             ),
         ),
         ({"pairing": [{"fre": 3}]}, 'pairing: unknown player "fre" (did you mean "free"?)'),
         (
             {"games": giving(100), "pairing": "all"},
             (
-                f"pairing: the roster fills the 100 places of giving in {2**100:,} ways, more than "
+                f"pairing: the roster fills the 100 seats of giving in {2**100:,} ways, more than "
                 "5,000,000; list the seatings, write self, or name fewer players"
             ),
         ),
         (
             {"players": {"free": {"strategies": {"giving": {"giver_4": "steady"}}}}},
-            'players.free: unknown role or place "giver_4" (did you mean "giver_3"?) of giving',
+            'players.free: unknown role or seat "giver_4" (did you mean "giver_3"?) of giving',
         ),
     ],
 )
@@ -141,7 +141,7 @@ def test_roles_with_one_place_and_with_several_are_seated_together() -> None:
 
 def test_matches_are_played_on_the_seats_planned(store: ct.Store) -> None:
     spec = study(
-        games=giving(10), players=ROSTER, pairing=[{"free": 1, "kind": 9}], swap=True, deals=2
+        games=giving(10), players=ROSTER, pairing=[{"free": 1, "kind": 9}], swap=True, instances=2
     )
     ct.run(spec, store)
     records = list(store.records(spec.name))

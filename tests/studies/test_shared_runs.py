@@ -20,7 +20,7 @@ import sqlalchemy as sa
 import cheaptalk as ct
 from cheaptalk.records import Store
 from cheaptalk.records.store import leases
-from cheaptalk.records.store.backend import StoreAway, StoreError, StoreHeld
+from cheaptalk.records.store.backend import StoreAway, StoreError, StoreLocked
 from cheaptalk.records.store.shares import Share, Shares
 from tests.fakes import PATIENCE, Canned, Server, essence, spec, study, with_model
 from tests.postgres import LACKING, Databases, serving
@@ -52,7 +52,7 @@ def test_runs_share_the_matches_and_play_none_twice(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(CHUNK, 2)
-    made, both = study(deals=20), Barrier(2, timeout=PATIENCE)
+    made, both = study(instances=20), Barrier(2, timeout=PATIENCE)
 
     def run() -> ct.Progress:
         waited: list[int] = []
@@ -284,7 +284,7 @@ def test_a_lease_goes_on_while_the_server_keeps_a_connection_that_broke(
 def test_who_shares_the_work_waits_for_one_that_looks_at_all_of_it(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cheaptalk.records.store.postgres.PATIENCE", "1ms")
+    monkeypatch.setattr("cheaptalk.records.store.postgres.LOCK_TIMEOUT", "1ms")
     with (
         Store.open(url, create=True) as one, Store.open(url) as other,
         one.sharing("this"), other.sharing("this"), ThreadPoolExecutor(1) as pool,
@@ -314,7 +314,7 @@ def test_who_lost_the_lease_writes_nothing_more(url: str) -> None:
             store.register_study("mine", {})
             with Store.open(url) as other, other.transaction() as connection:
                 connection.execute(sa.delete(leases.leases))
-            with pytest.raises(StoreError, match=r"nothing was heard of this process.*resume"):
+            with pytest.raises(StoreError, match=r"the lease of this process expired.*resume"):
                 store.register_study("lost", {})
         assert [one.name for one in store.studies()] == ["mine"]
 
@@ -326,15 +326,17 @@ def test_a_lease_that_is_not_renewed_ends(url: str, monkeypatch: pytest.MonkeyPa
         with store.writing(), other.writing(wait=PATIENCE):
             monkeypatch.setattr(leases, "LEASE", PATIENCE)
             other.register_study("the next one's", {})
-            with pytest.raises(StoreError, match="nothing was heard of this process"):
+            with pytest.raises(StoreError, match="the lease of this process expired"):
                 store.register_study("lost", {})
 
 
 @pytest.mark.parametrize("work", [None, "other"])
 def test_who_does_something_else_is_refused(url: str, work: str | None) -> None:
-    said = rf"another cheaptalk \(process {os.getpid()} on .*\) is writing to it; wait"
+    said = (
+        rf"another cheaptalk process \(process {os.getpid()} on .*\) is writing to the store; wait"
+    )
     with Store.open(url, create=True) as store, Store.open(url) as other, store.sharing("this"):
-        with pytest.raises(StoreHeld, match=said), other.sharing(work):
+        with pytest.raises(StoreLocked, match=said), other.sharing(work):
             pass
         with other.sharing("this") as shares:
             assert not shares.first
@@ -344,7 +346,7 @@ def test_another_version_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -
     with Store.open(url, create=True) as store, Store.open(url) as other, store.sharing("this"):
         monkeypatch.setattr(leases, "__version__", "9.9")
         with (
-            pytest.raises(StoreError, match=r"plays the same with cheaptalk .* and this is 9\.9"),
+            pytest.raises(StoreError, match=r"but this is 9\.9"),
             other.sharing("this"),
         ):
             pass
@@ -365,7 +367,7 @@ def test_an_order_to_stop_reaches_all_who_share_the_work(url: str) -> None:
 
 
 def test_runs_may_begin_all_at_once_where_no_store_is_yet(url: str, tmp_path: Path) -> None:
-    (tmp_path / "small.json").write_text(json.dumps(spec(deals=200)))
+    (tmp_path / "small.json").write_text(json.dumps(spec(instances=200)))
     command = [sys.executable, "-m", "cheaptalk", "run", "small.json", "--store", url, "--json"]
     with ThreadPoolExecutor(4) as pool:
         running = [
@@ -385,7 +387,7 @@ def test_a_look_keeps_nobody_out(url: str, monkeypatch: pytest.MonkeyPatch) -> N
         assert not other.held()
         with store.writing():
             assert other.held()
-            with pytest.raises(StoreHeld, match="is writing to it"):
+            with pytest.raises(StoreLocked, match="is writing to the store"):
                 ct.studies.check_free(other)
         with store.sharing("this"):
             assert other.held()
@@ -395,11 +397,11 @@ def test_a_look_keeps_nobody_out(url: str, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_part_of_a_study_is_played_alone(url: str) -> None:
     """Which matches are a part depends on what was played before it was chosen."""
     with Store.open(url, create=True) as store:
-        planned = ct.studies.lay_out(study(deals=20), store)
+        planned = ct.studies.lay_out(study(instances=20), store)
         some = ct.studies.part(planned, store, limit=6)
 
         def look(progress: ct.Progress) -> None:
-            with Store.open(url) as other, pytest.raises(StoreHeld), other.sharing("this"):
+            with Store.open(url) as other, pytest.raises(StoreLocked), other.sharing("this"):
                 pass
 
         with pytest.MonkeyPatch.context() as patch:

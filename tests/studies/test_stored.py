@@ -38,7 +38,7 @@ def test_a_stored_study_is_read_however_it_is_named(
 
 
 def test_pages_tables_and_exports_take_texts_and_studies(tmp_path: Path) -> None:
-    where, small = str(tmp_path / "store.sqlite"), study(deals=2)
+    where, small = str(tmp_path / "store.sqlite"), study(instances=2)
     ct.run(small, where)
     ct.reports.report(where, small, str(tmp_path / "page.html"))
     found = ct.reports.findings(where, small, "metagame")
@@ -53,13 +53,13 @@ def test_pages_tables_and_exports_take_texts_and_studies(tmp_path: Path) -> None
     assert {"page.html", "found.html", "tables", "sheets"} <= made
 
 
-GAME = ct.game_box("bargaining").rules()
-DEAL = GAME.deal(ct.Chance("here"))
+GAME = ct.get_game("bargaining").rules()
+INSTANCE = GAME.draw_instance(ct.Chance("here"))
 FIVE: Any = 5
 NOTHING: Any = None
 TEXT: Any = "bargaining"
 KIND: Any = type(GAME)
-LINEAR = ct.game_box("bargaining").strategies["linear"]
+LINEAR = ct.get_game("bargaining").strategies["linear"]
 
 
 @pytest.mark.parametrize(
@@ -67,34 +67,34 @@ LINEAR = ct.game_box("bargaining").strategies["linear"]
     [
         (
             lambda: ct.run(FIVE, "x.sqlite"),
-            "a study, a preset's name or a study file is wanted, not 5",
+            "expected a study, a preset's name or a study file, not 5",
         ),
-        (lambda: ct.plan(NOTHING), "a study, a preset's name or a study file is wanted, not null"),
-        (lambda: ct.run("quickstart", FIVE), "a store, its file or its URL is wanted, not 5"),
+        (lambda: ct.plan(NOTHING), "expected a study, a preset's name or a study file, not null"),
+        (lambda: ct.run("quickstart", FIVE), "expected a store, its file or its URL, not 5"),
         (
             lambda: ct.open_host(FIVE, "x.sqlite").__aenter__().send(None),
             "a study, a preset's name",
         ),
         (
             lambda: ct.frames.match_frames(FIVE, "small"),
-            "a store, its file or its URL is wanted, no",
+            "expected a store, its file or its URL, no",
         ),
         (
             lambda: ct.reports.report("no.sqlite", "small", "x.html"),
-            "there is no store at no.sqlit",
+            "no store at no.sqlit",
         ),
-        (lambda: ct.register(5), "5 has no name of its own; give it one: name=..."),
-        (lambda: ct.play(TEXT, DEAL, "a", {}), "a game, such as ct.game_box(NAME).rules()"),
-        (lambda: ct.play(KIND, DEAL, "a", {}), "a game, such as ct.game_box(NAME).rules()"),
+        (lambda: ct.register(5), "5 has no name; pass name=..."),
+        (lambda: ct.play(TEXT, INSTANCE, "a", {}), "a game, such as ct.get_game(NAME).rules()"),
+        (lambda: ct.play(KIND, INSTANCE, "a", {}), "a game, such as ct.get_game(NAME).rules()"),
         (
             lambda: ct.Table(GAME, TEXT, "a"),
-            "a deal, such as game.deal(ct.Chance(SEED)), is want",
+            "an instance, such as game.draw_instance(ct.Chance(SEED)), not",
         ),
         (
-            lambda: ct.play(GAME, DEAL, "a", {"alice": LINEAR}),
-            'nobody plays "bob": give a function f',
+            lambda: ct.play(GAME, INSTANCE, "a", {"alice": LINEAR}),
+            '"bob" has no player; pass a function f',
         ),
-        (lambda: ct.play(GAME, DEAL, "a", {"alice": TEXT}), 'strategies, not by "bargaining"'),
+        (lambda: ct.play(GAME, INSTANCE, "a", {"alice": TEXT}), 'strategies, not "bargaining"'),
     ],
 )
 def test_a_wrong_type_gets_one_sentence(

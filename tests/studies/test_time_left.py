@@ -99,5 +99,7 @@ def test_the_rest_takes_in_proportion_to_the_work_that_is_left() -> None:
     left.plan("game", 10)
     for _ in range(4):
         left.end("game", 5.0)
-    assert left.rest_of(2.0, made=20) == pytest.approx(3.0)
-    assert left.rest_of(2.5, made=25) == pytest.approx(2.5), "five calls of the next are made"
+    assert left.cost_left(2.0, work_done=20) == pytest.approx(3.0)
+    assert left.cost_left(2.5, work_done=25) == pytest.approx(2.5), (
+        "five calls of the next are made"
+    )

@@ -20,7 +20,7 @@ FIFTY: dict[str, Any] = {
 
 def test_a_setting_that_the_rules_refuse_is_told_with_the_reason() -> None:
     with pytest.raises(
-        ct.StudyError, match=r'fifty: "player_10" answered .* 0 to 20, not 50; mend'
+        ct.StudyError, match=r'fifty: "player_10" answered .* 0 to 20, not 50; correct'
     ):
         try_strategies(ct.plan(study(**FIFTY)))
 
@@ -42,5 +42,5 @@ def test_neither_plan_nor_run_begins_with_such_a_player(cheaptalk: Command, tmp_
     for command in ("plan", "run"):
         done = cheaptalk(command, "bad.yaml")
         assert done.status == 2
-        assert "a try of guess_the_average by " in done.said
-    assert cheaptalk("status").said.startswith("error: there is no store")
+        assert "a trial of guess_the_average by " in done.said
+    assert cheaptalk("status").said.startswith("error: no store at")

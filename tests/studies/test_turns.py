@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.records.store.backend import StoreHeld
+from cheaptalk.records.store.backend import StoreLocked
 from cheaptalk.studies.runs.turns import in_turn
 
 SLOW = 0.02
@@ -24,7 +24,7 @@ def store_with(lock: Lock) -> ct.Store:
     @contextmanager
     def sharing(_: str | None) -> Iterator[None]:
         if not lock.acquire(blocking=False):
-            raise StoreHeld("held")
+            raise StoreLocked("held")
         try:
             time.sleep(SLOW)
             yield
@@ -54,5 +54,5 @@ def test_runs_of_one_process_wait_while_a_store_is_taken_and_released() -> None:
 def test_a_store_that_another_process_holds_is_refused() -> None:
     lock = Lock()
     lock.acquire()
-    with pytest.raises(StoreHeld), in_turn(store_with(lock), None, Event()):
+    with pytest.raises(StoreLocked), in_turn(store_with(lock), None, Event()):
         pass

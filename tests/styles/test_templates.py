@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from cheaptalk.rules import Ask, CheaptalkError, GameBox, Moment, StyleFile, UnknownName
+from cheaptalk.rules import Ask, CheaptalkError, GameSpec, Moment, StyleFile, UnknownName
 from cheaptalk.styles import Style, StyleError, dollars, number, percent, style, style_in
-from tests.toys import BOX, Guess, Guesses, Guessing, GuessNow, Reveal, SpokenGuess, YourCard
+from tests.toys import SPEC, Guess, Guesses, Guessing, GuessNow, Reveal, SpokenGuess, YourCard
 
 GAME = Guessing()
-PLAIN = style_in(BOX)
-CURT = style_in(BOX, "curt")
+PLAIN = style_in(SPEC)
+CURT = style_in(SPEC, "curt")
 
 
 def written(folder: Path, templates: Mapping[str, str], name: str = "plain.jinja") -> Style:
@@ -21,7 +21,7 @@ def written(folder: Path, templates: Mapping[str, str], name: str = "plain.jinja
     folder.mkdir(parents=True)
     for file, text in templates.items():
         (folder / file).write_text(text)
-    return style_in(dataclasses.replace(BOX, words=folder, styles={"plain": StyleFile(name)}))
+    return style_in(dataclasses.replace(SPEC, words=folder, styles={"plain": StyleFile(name)}))
 
 
 def test_an_event_is_told_by_the_block_of_its_name() -> None:
@@ -108,7 +108,7 @@ def test_a_fault_of_a_template_is_told_with_its_place(
 
 
 def test_a_missing_block_is_named() -> None:
-    with pytest.raises(StyleError, match="no words for Odd: add a block odd to guess"):
+    with pytest.raises(StyleError, match="no text for Odd; add a block odd to guess"):
         PLAIN.tell(type("Odd", (Reveal,), {})(1), GAME, "left")
 
 
@@ -149,13 +149,13 @@ def test_the_digest_does_not_change_with_other_styles(tmp_path: Path) -> None:
 
 def test_the_first_style_is_the_default() -> None:
     assert (PLAIN.name, CURT.name) == ("plain", "curt")
-    assert style_in(BOX) is style_in(BOX, "plain")
+    assert style_in(SPEC) is style_in(SPEC, "plain")
     assert style("bargaining").name == "plain"
 
 
 def test_an_unknown_style_is_told_with_the_nearest_one() -> None:
     with pytest.raises(UnknownName, match=r'unknown style of guessing "crt" \(did you mean "curt"'):
-        style_in(BOX, "crt")
+        style_in(SPEC, "crt")
     with pytest.raises(UnknownName, match='unknown style of bargaining "curt"'):
         style("bargaining", "curt")
     with pytest.raises(UnknownName, match='unknown game "bargin"'):
@@ -163,10 +163,10 @@ def test_an_unknown_style_is_told_with_the_nearest_one() -> None:
 
 
 def test_styles_of_two_games_do_not_mix(tmp_path: Path) -> None:
-    other: GameBox = dataclasses.replace(BOX, words=tmp_path)
+    other: GameSpec = dataclasses.replace(SPEC, words=tmp_path)
     (tmp_path / "guessing.jinja").write_text(BASE)
     assert style_in(other).blocks == {"reveal"}
-    assert style_in(BOX).says(YourCard)
+    assert style_in(SPEC).says(YourCard)
 
 
 @pytest.mark.parametrize(
@@ -221,10 +221,10 @@ def test_shares_read_as_percentages() -> None:
             "{% block turn %}",
             r"cannot be read: line 1 of plain\.jinja: Unexpected end",
         ),
-        ('{% extends "plain.jinja" %}', "plain.jinja extends itself; give it a name of its own"),
+        ('{% extends "plain.jinja" %}', "plain.jinja extends itself; rename it"),
         (
             '{% extends "plan.jinja" %}',
-            "cannot be read: there is no template plan.jinja",
+            "cannot be read: template plan.jinja not found",
         ),
     ],
 )
@@ -238,11 +238,11 @@ def test_a_style_of_another_folder_extends_the_game_s_templates(tmp_path: Path) 
         '{% extends "guessing_curt.jinja" %}{% block guess_now %}GUESS!{% endblock %}'
     )
     loud = StyleFile("loud.jinja", folder=tmp_path)
-    words = style_in(dataclasses.replace(BOX, styles={"loud": loud}))
+    words = style_in(dataclasses.replace(SPEC, styles={"loud": loud}))
     assert words.tell(GuessNow(2), GAME, "left") == "GUESS!"
     assert words.tell(Reveal(3), GAME, "left") == CURT.tell(Reveal(3), GAME, "left")
 
 
 def test_an_unknown_codec_is_told() -> None:
     with pytest.raises(UnknownName, match='unknown codec "jsn" \\(did you mean "json"'):
-        style_in(dataclasses.replace(BOX, styles={"a": StyleFile("plain.jinja", "jsn")}))
+        style_in(dataclasses.replace(SPEC, styles={"a": StyleFile("plain.jinja", "jsn")}))

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from cheaptalk.conformance.matches import played, variants
-from cheaptalk.rules import Game, GameBox, Table, game_box
-from cheaptalk.rules.box import LANGUAGES
+from cheaptalk.rules import Game, GameSpec, Table, get_game
+from cheaptalk.rules.game_spec import LANGUAGES
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.styles import WRITINGS, Style, style_in
 from cheaptalk.web.typed_numbers import plain_number
@@ -16,12 +16,12 @@ NUMBER = re.compile(r"\d[\d.,]*\d|\d")
 APART = re.compile("\u201c[^\u201d]*\u201d|\u201e[^\u201c]*\u201c|(?:Player|Spieler) \\d+")
 """What others wrote, and names, which a language may repeat."""
 MACHINES = re.compile(r'JSON|[{}\\]|"\w+_\w*"')
-CASES = [(name, label) for name in sorted(GAMES) for label in variants(game_box(name))]
+CASES = [(name, label) for name in sorted(GAMES) for label in variants(get_game(name))]
 
 
-def matches(box: GameBox, game: Game) -> Iterator[Table]:
+def matches(game_spec: GameSpec, game: Game) -> Iterator[Table]:
     for number in range(3):
-        yield played(box, game, f"words/{number}")
+        yield played(game_spec, game, f"words/{number}")
 
 
 def read(style: Style, table: Table) -> Iterator[str]:
@@ -42,16 +42,16 @@ def numbers(text: str, style: Style) -> list[float]:
 def test_every_language_writes_and_every_game_speaks_it() -> None:
     assert set(WRITINGS) == set(LANGUAGES)
     for name in GAMES:
-        assert list(game_box(name).styles)[-len(LANGUAGES) :] == list(LANGUAGES)
+        assert list(get_game(name).styles)[-len(LANGUAGES) :] == list(LANGUAGES)
 
 
 @pytest.mark.parametrize(("name", "label"), CASES)
 def test_people_read_the_same_numbers_in_every_language_and_nothing_for_machines(
     name: str, label: str
 ) -> None:
-    box = game_box(name)
-    styles = [style_in(box, language) for language in LANGUAGES]
-    for table in matches(box, variants(box)[label]):
+    game_spec = get_game(name)
+    styles = [style_in(game_spec, language) for language in LANGUAGES]
+    for table in matches(game_spec, variants(game_spec)[label]):
         for texts in zip(*(read(style, table) for style in styles), strict=True):
             assert not any(MACHINES.search(APART.sub("", text)) for text in texts), texts
             first, *others = (numbers(*pair) for pair in zip(texts, styles, strict=True))

@@ -17,7 +17,7 @@ CHECKS = {
     "mypy with pydantic's plugin": ("mypy", "--config-file", "plugin.ini"),
     "pyright": ("basedpyright", "--pythonpath", sys.executable),
 }
-SLIP = {"studies.py": ("deals=2", "deels=2"), "playing.py": ("money=100", "monei=100")}
+SLIP = {"studies.py": ("instances=2", "deels=2"), "playing.py": ("money=100", "monei=100")}
 """Words that are misspelt to see that a check looks: in a file, from and to."""
 
 
@@ -66,8 +66,8 @@ def test_what_it_calls_does_what_it_says(tmp_path: Path, monkeypatch: pytest.Mon
     whole = asyncio.run(studies.awaited(path))
     assert whole.left == 0
     with ct.Store.open(path) as store:
-        outlook = studies.planned(store)
-    assert (outlook.settled, studies.known(path)) == (whole.planned, ["mine"])
+        forecast = studies.planned(store)
+    assert (forecast.settled, studies.known(path)) == (whole.planned, ["mine"])
     assert len(studies.joined().players) > len(studies.STUDY.players)
     assert len(ct.plan(studies.seatings(["linear", "boulware"])).matches) == 4
     assert "quickstart" in studies.presets()

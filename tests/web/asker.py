@@ -74,7 +74,7 @@ class Asker:
             "client": ("127.0.0.1", 1), "server": ("test", 80),
         }  # fmt: skip
         await self.app(scope, receive, send)
-        body = b"".join(one.get("body", b"") for one in sent)
+        body = b"".join(item.get("body", b"") for item in sent)
         told = {name.decode(): text.decode() for name, text in sent[0]["headers"]}
         return Answer(sent[0]["status"], told, body.decode(errors="replace"))
 
@@ -85,8 +85,8 @@ NASTY = [
     "player_1: 9", ":", "a: b: c", "x" * 50_000, "{{ 7 * 7 }}", "'; drop table matches; --", "",
 ]  # fmt: skip
 WILD = st.one_of(
-    st.sampled_from([one.encode() for one in NASTY]), st.text(max_size=30).map(str.encode),
-    st.binary(max_size=20), st.just(b"\xed\xa0\x80"), st.integers().map(lambda one: b"%d" % one),
+    st.sampled_from([item.encode() for item in NASTY]), st.text(max_size=30).map(str.encode),
+    st.binary(max_size=20), st.just(b"\xed\xa0\x80"), st.integers().map(lambda item: b"%d" % item),
 )  # fmt: skip
 """What stands in a field: numbers, words, HTML, control characters, halves of characters."""
 

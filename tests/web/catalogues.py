@@ -17,12 +17,14 @@ import cheaptalk.web.participants
 import cheaptalk.web.posted
 import cheaptalk.web.rooms
 from cheaptalk.games.deal_or_no_deal.contexts import KINDS
-from cheaptalk.rules import game_box, game_title, games
+from cheaptalk.rules import game_title, games, get_game
 from cheaptalk.rules.registry import GAMES, OURS
 from cheaptalk.web.rooms.forms import fields, option_label
 from cheaptalk.web.rooms.languages import LOCALE
 
-Message = str | tuple[str, ...]
+Text = str | tuple[str, ...]
+Message = tuple[str | None, Text]
+"""The context of a message, and its text or its singular and plural."""
 ROOMS = Path(inspect.getfile(cheaptalk.web.rooms)).parent
 PARTICIPANTS = Path(inspect.getfile(cheaptalk.web.participants)).parent
 ASKED = (cheaptalk.studies.people.items, cheaptalk.studies.people.path)
@@ -31,8 +33,8 @@ SENTENCE = re.compile("[A-Z][a-z]+ .+")
 PLAYED = Path(inspect.getfile(cheaptalk.games.bargaining)).parents[1]
 METHODS = [("**.py", "python"), ("**.jinja", "jinja2")]
 KEYWORDS = {
-    "_": None, "gettext": None, "ngettext": (1, 2), "NotHere": None, "HTTPException": (2,),
-    "Refused": None, "text": None,
+    "_": None, "gettext": None, "ngettext": (1, 2), "pgettext": ((1, "c"), 2),
+    "RoomUnavailable": None, "HTTPException": (2,), "Refused": None, "text": None,
 }  # fmt: skip
 
 
@@ -45,17 +47,17 @@ def catalogue(language: str, name: str) -> Catalog:
 def of_pages() -> set[Message]:
     """What stands in the templates and the code of the rooms, and in that of posted forms."""
     posted = extract_from_file("python", inspect.getfile(cheaptalk.web.posted), KEYWORDS)
-    return extracted(ROOMS) | {str(one) for _, one, _, _ in posted}
+    return extracted(ROOMS) | {(None, str(text)) for _, text, _, _ in posted}
 
 
 def of_games() -> set[Message]:
     """What pages say of our games: titles, descriptions, fields of answers, and their screens."""
-    return ({one for one in _of_games() if one} | extracted(PLAYED)) - of_pages()
+    return ({(None, text) for text in _of_games() if text} | extracted(PLAYED)) - of_pages()
 
 
 def of_participants() -> set[Message]:
     """What participants read outside games: their pages, why they are refused, and items."""
-    asked = {one for module in ASKED for one in _sentences(inspect.getsource(module))}
+    asked = {(None, text) for module in ASKED for text in _sentences(inspect.getsource(module))}
     return (extracted(PARTICIPANTS) | asked) - of_pages() - of_games()
 
 
@@ -63,28 +65,35 @@ def extracted(folder: Path) -> set[Message]:
     """The texts in a folder's templates and code that are marked to be translated."""
     options = {"**.jinja": {"trimmed": "false", "silent": "false"}}
     found = extract_from_dir(folder, METHODS, options_map=options, keywords=KEYWORDS)
-    return {one if isinstance(one, str) else tuple(one) for _, _, one, _, _ in found}
+    return {
+        (context, text if isinstance(text, str) else tuple(text))
+        for _, _, text, _, context in found
+    }  # fmt: skip
 
 
 def _sentences(source: str) -> Iterator[str]:
     """The sentences in code that are not its docstrings."""
     code = list(ast.walk(ast.parse(source)))
-    told = {id(one.value) for one in code if isinstance(one, ast.Expr)}
-    for one in code:
-        if isinstance(one, ast.Constant) and isinstance(one.value, str) and id(one) not in told:
-            yield from SENTENCE.findall(one.value)
+    told = {id(item.value) for item in code if isinstance(item, ast.Expr)}
+    for element in code:
+        if (
+            isinstance(element, ast.Constant)
+            and isinstance(element.value, str)
+            and id(element) not in told
+        ):
+            yield from SENTENCE.findall(element.value)
 
 
-def _of_games() -> Iterator[Message]:
-    yield from game_box("chip_trading").rules().colours  # type: ignore[attr-defined]
+def _of_games() -> Iterator[Text]:
+    yield from get_game("chip_trading").rules().colours  # type: ignore[attr-defined]
     yield from (*KINDS, *(kind.removesuffix("s") for kind in KINDS))
-    for name, box in games().items():
+    for name, game_spec in games().items():
         if GAMES.origin(name) != OURS:
             continue
-        game = box.rules()
+        game = game_spec.rules()
         yield from (game_title(name), *game.payoff_units().values())
-        yield from (game.called(place).rpartition(" ")[0] for place in game.places)
-        for action in box.rules.actions:
+        yield from (game.called(place).rpartition(" ")[0] for place in game.seats)
+        for action in game_spec.rules.actions:
             for field in fields(action.model_json_schema()):
                 yield from (field.label, field.about[:1].upper() + field.about[1:])
                 yield from map(option_label, field.options)

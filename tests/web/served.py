@@ -13,7 +13,7 @@ from cheaptalk.web import (
     listen,
     make_experiment,
     open_experiment,
-    open_house,
+    open_room_manager,
     own_address,
     public_address,
     serve_app,
@@ -29,12 +29,12 @@ async def served(
 ) -> AsyncIterator[Rooms]:
     """Rooms at an address of this machine, with or without a public one."""
     with listen(0) as there:
-        async with open_house(study or demo(), where / "s.sqlite") as house:
+        async with open_room_manager(study or demo(), where / "s.sqlite") as room_manager:
             address = public_address(url) if url else None
-            server = asyncio.create_task(serve_rooms(house, LINKS, there, address))
+            server = asyncio.create_task(serve_rooms(room_manager, LINKS, there, address))
             base = own_address(there).url
             async with httpx2.AsyncClient(base_url=base, timeout=60) as client:
-                yield Rooms(house, client)
+                yield Rooms(room_manager, client)
             server.cancel()
             with suppress(asyncio.CancelledError):
                 await server

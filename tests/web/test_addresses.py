@@ -17,7 +17,7 @@ from cheaptalk.web import (
 )
 from cheaptalk.web.headers import static_path
 from cheaptalk.web.rooms import pages
-from cheaptalk.web.rooms.addresses import EVERYWHERE, Address
+from cheaptalk.web.rooms.addresses import ALL_INTERFACES, Address
 from cheaptalk.web.rooms.pages import STATIC
 from tests.web.served import served
 from tests.web.walker import visited
@@ -71,15 +71,15 @@ def test_limits_are_of_who_asks_if_a_proxy_says_so(
 
 
 def test_in_a_network_the_address_of_this_machine_is_said() -> None:
-    with listen(0) as there, listen(0, EVERYWHERE) as open_to_all:
+    with listen(0) as there, listen(0, ALL_INTERFACES) as open_to_all:
         own, everywhere = own_address(there), own_address(open_to_all)
     assert own.hosts == (HOST, "localhost")
     assert who_can_join(own, HOST) == ""
-    assert EVERYWHERE not in everywhere.url
+    assert ALL_INTERFACES not in everywhere.url
     assert {HOST, "localhost"} < {*everywhere.hosts, "more"}
-    assert "Everybody in this network" in who_can_join(everywhere, EVERYWHERE)
+    assert "Anyone on this network" in who_can_join(everywhere, ALL_INTERFACES)
     assert PUBLIC in who_can_join(public_address(PUBLIC), HOST)
-    with pytest.raises(CheaptalkError, match="no address to listen at"):
+    with pytest.raises(CheaptalkError, match="cannot listen on"):
         listen(0, "192.0.2.77")
 
 
@@ -89,7 +89,7 @@ def test_in_a_network_the_address_of_this_machine_is_said() -> None:
      "https://a:b", "https://*", "https://a b", "https://[::1]", "https://a#b", "https://ä.org"],
 )  # fmt: skip
 def test_what_is_no_public_address_is_refused(url: str) -> None:
-    with pytest.raises(CheaptalkError, match="no address of rooms"):
+    with pytest.raises(CheaptalkError, match="not a valid base URL"):
         public_address(url)
 
 
@@ -118,9 +118,11 @@ def test_mounted_rooms_lead_nowhere_else(tmp_path: Path) -> None:
 
     async def main() -> None:
         async with visited(demo(), tmp_path / "s.sqlite", root=root) as rooms:
-            client, offers = rooms.client, rooms.house.offers.values()
+            client, table_templates = rooms.client, rooms.room_manager.table_templates.values()
             pages = [(await client.get(f"{root}/{path}")).text for path in ("", "games/bargaining")]
-            host = await rooms.sit(next(one for one in offers if len(one.people) == 2))
+            host = await rooms.sit(
+                next(template for template in table_templates if len(template.human_seats) == 2)
+            )
             code, token = host.room.code, host.path.rpartition("/")[2]
             pages.append(await host.page())
             assert f'href="http://test{root}/join/{code}"' in pages[-1]
@@ -129,9 +131,9 @@ def test_mounted_rooms_lead_nowhere_else(tmp_path: Path) -> None:
             again = await client.get(f"{root}/join/{code}?me={token}")
             assert again.headers["location"] == host.path
             pages.append((await client.get(f"{root}/join/{code}")).text)
-            guest = await rooms.join(code)
-            await asyncio.gather(host.play(), guest.play())
-            pages += [*host.seen, *guest.seen, await host.page()]
+            visitor = await rooms.join(code)
+            await asyncio.gather(host.play(), visitor.play())
+            pages += [*host.seen, *visitor.seen, await host.page()]
             for path in ("static/none", "nowhere", f"p/{token}/nowhere"):
                 refused = await client.get(f"{root}/{path}")
                 assert refused.status_code in (404, 405)

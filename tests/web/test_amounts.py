@@ -16,7 +16,7 @@ from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.study import Study
 from cheaptalk.web import demo
 from cheaptalk.web.rooms.languages import languages
-from cheaptalk.web.rooms.offers import Offer
+from cheaptalk.web.rooms.table_templates import TableTemplate
 from tests.web.participants.comers import BOT, opened, people_study
 from tests.web.test_screens import alone
 from tests.web.walker import QUESTION, Rooms, Walker, visited
@@ -63,11 +63,11 @@ class Accountant(Walker):
         """What the seat is paid if it answers so; None where the match goes on."""
         assert self.room.table is not None
         table, seat = self.room.table.clone(), self.question.call.seat
-        kind: type[Action] = table.asked(seat).ask.action
+        kind: type[Action] = table.request(seat).ask.action
         table.answer(seat, kind.model_validate(fields))
         if table.outcome is None:
             return None
-        return table.game.place_payoffs(table.outcome)[self.room.place_of(self.guest)]
+        return table.game.seat_payoffs(table.outcome)[self.room.seat_of(self.visitor)]
 
 
 def in_euros() -> Study:
@@ -75,10 +75,10 @@ def in_euros() -> Study:
     return demo().model_copy(update={"people": Protocol.model_validate(EUROS)})
 
 
-async def seated(rooms: Rooms, offer: Offer, code: str) -> list[Accountant]:
+async def seated(rooms: Rooms, table_template: TableTemplate, code: str) -> list[Accountant]:
     """Sit down at all places of a table that are for people."""
-    first = await rooms.sit(offer)
-    walkers = [first, *[await rooms.join(first.room.code) for _ in offer.people[1:]]]
+    first = await rooms.sit(table_template)
+    walkers = [first, *[await rooms.join(first.room.code) for _ in table_template.human_seats[1:]]]
     return [Accountant(rooms, walker.path, code) for walker in walkers]
 
 
@@ -87,14 +87,14 @@ def test_amounts_in_every_game_are_what_the_rules_pay(code: str, tmp_path: Path)
     async def main() -> Iterator[Accountant]:
         players: list[Accountant] = []
         async with visited(in_euros(), tmp_path / "s.sqlite", language=code) as rooms:
-            for offer in rooms.house.offers.values():
-                walkers = await seated(rooms, offer, code)
+            for table_template in rooms.room_manager.table_templates.values():
+                walkers = await seated(rooms, table_template, code)
                 await asyncio.gather(*(walker.play() for walker in walkers))
-                names.add(offer.game.name)
+                names.add(table_template.game.name)
                 for walker in walkers:
                     shown = TITLES.sub("", visible("".join(walker.seen)))
                     assert "$" not in shown
-                    assert not re.search(r"\b[Dd]ollars?\b", shown), offer.game.name
+                    assert not re.search(r"\b[Dd]ollars?\b", shown), table_template.game.name
                     money = re.findall(r"€\s?[\d.,]*\d|\d[\d.,]*\s?€", shown)
                     sign_first = [amount.startswith("€") for amount in money]
                     assert sign_first == [code == "en"] * len(money)
@@ -116,13 +116,13 @@ def test_item_bargaining_shows_discounted_amounts_in_later_rounds(
 
     async def main() -> tuple[str, float]:
         async with visited(study, tmp_path / "s.sqlite", language=code) as rooms:
-            (offer,) = rooms.house.offers.values()
-            (player,) = await seated(rooms, offer, code)
+            (table_template,) = rooms.room_manager.table_templates.values()
+            (player,) = await seated(rooms, table_template, code)
             turn = f">{languages()[code].text('Your turn')}<"
             await player.until(turn)
             table = player.room.table
             assert table is not None
-            briefing = table.asked(player.question.call.seat).briefing
+            briefing = table.request(player.question.call.seat).briefing
             nothing = ", ".join("0" for _ in briefing.quantities)
             await player.post({
                 "question": QUESTION.findall(await player.page())[0],
@@ -135,7 +135,7 @@ def test_item_bargaining_shows_discounted_amounts_in_later_rounds(
     label = {"en": "you get {}", "de": "Sie bekommen {}"}[code]
     written = languages()[code].writing.number(outside)
     assert label.format(written) in shown
-    assert languages()[code].text("Walking away pays you") + f" {written}" in " ".join(
+    assert languages()[code].text("Your sum for walking away") + f" {written}" in " ".join(
         shown.split()
     )
 
@@ -155,15 +155,15 @@ def test_what_stopping_pays_is_what_the_payout_has(tmp_path: Path) -> None:
             await comer.come()
             await comer.to("answer")
             shown.append(comer.page.words)
-            await comer.until(lambda page: page.form("page") and comer.who.journey.games)
+            await comer.until(lambda page: page.form("page") and comer.participant.journey.games)
             shown.append(comer.page.words)
             await comer.send("withdraw")
             shown.append((await comer.look()).words)
         return shown
 
     before, between, after = asyncio.run(main())
-    assert "If you stop now, you are paid €2.00." in before
-    assert "If you stop now, you are paid €3.10." in between
+    assert "If you stop now, you will be paid €2.00 for this session." in before
+    assert "If you stop now, you will be paid €3.10 for this session." in between
     assert "€3.10" in after
     with Store.open(tmp_path / "s.sqlite") as store:
         assert balance_of(store, 1).owed == 310
@@ -171,10 +171,10 @@ def test_what_stopping_pays_is_what_the_payout_has(tmp_path: Path) -> None:
 
 PAY: dict[str, object] = {"currency": "EUR", "base": 1}
 BONUS = {
-    "de": "Ihr Bonus für dieses Spiel ist das, was Sie bekommen, mal 0,013, in EUR. "
-    "Er beträgt höchstens 4,00\xa0€. Alle Ihre Boni zusammen betragen höchstens 9,00\xa0€.",
-    "en": "Your bonus for this game is what you get times 0.02, in EUR. It is at least €0.50. "
-    "If you get nothing, it is €0.10.",
+    "de": "Ihr Bonus für dieses Spiel in EUR ist Ihr Ergebnis, multipliziert mit 0,013. Der Bonus "
+    "beträgt höchstens 4,00\xa0€. Ihre Boni betragen zusammen höchstens 9,00\xa0€.",
+    "en": "Your bonus for this game, in EUR, is your result multiplied by 0.02. The bonus is at "
+    "least €0.50. If your result is zero or negative, your bonus is €0.10.",
 }
 
 
@@ -183,10 +183,11 @@ BONUS = {
     [
         ("de", [{"rate": 0.013, "most": 4}], BONUS["de"]),
         ("en", [{"rate": 0.02, "least": 0.5, "nothing": 0.1}], BONUS["en"]),
-        ("en", [{"rate": 1}], "Your bonus for this game is what you get, in EUR."),
-        ("de", [], "Was Sie in diesem Spiel bekommen, wird nicht ausgezahlt."),
-        ("en", [{"rate": 1, "game": "negotiation"}], "What you get in this game is not paid out."),
-        ("en", [{"rate": 1, "measure": "rounds"}], None),
+        ("en", [{"rate": 1}], "Your bonus for this game equals your result, in EUR."),
+        ("de", [], "Ihr Ergebnis in diesem Spiel hat keinen Einfluss auf Ihre Bezahlung."),
+        ("en", [{"rate": 1, "game": "negotiation"}],
+         "Your result in this game does not affect your payment."),
+        ("en", [{"rate": 1, "metric": "rounds"}], None),
     ],
 )  # fmt: skip
 def test_a_game_s_page_says_how_its_amounts_become_pay(
@@ -206,6 +207,6 @@ def test_a_game_s_page_says_how_its_amounts_become_pay(
 
     words = asyncio.run(main())
     if note is None:
-        assert not re.search("Your bonus for this game|not paid out", words)
+        assert not re.search("Your bonus for this game|does not affect", words)
     else:
         assert " ".join(note.split()) in " ".join(words.split())

@@ -17,7 +17,7 @@ from cheaptalk.loopback import listening
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.rules import Chance, CheaptalkError, games
-from cheaptalk.web import Crowd, Links, Tally, demo, make_rooms, open_house
+from cheaptalk.web import Crowd, Links, Tally, demo, make_rooms, open_room_manager
 from cheaptalk.web.bots.guesses import guess
 from cheaptalk.web.bots.pages import Page
 from tests.conftest import Command
@@ -26,9 +26,9 @@ from tests.conftest import Command
 @asynccontextmanager
 async def served(where: Path, port: int = 0) -> AsyncIterator[str]:
     """The address of the demo while it is served."""
-    async with open_house(demo(), where) as house:
+    async with open_room_manager(demo(), where) as room_manager:
         with listening(port) as there:
-            config = uvicorn.Config(make_rooms(house, Links(b"key")), log_level="warning")
+            config = uvicorn.Config(make_rooms(room_manager, Links(b"key")), log_level="warning")
             server = uvicorn.Server(config)
             serving = asyncio.create_task(server.serve(sockets=[there]))
             yield f"http://127.0.0.1:{there.getsockname()[1]}"
@@ -61,8 +61,8 @@ async def moment(_seconds: float) -> None:
 
 def people(records: Iterable[MatchRecord]) -> Iterator[tuple[MatchRecord, str]]:
     """The places at which bots sat, with their matches."""
-    for one in records:
-        yield from ((one, place) for place in one.seats if one.label(place) == "you")
+    for record in records:
+        yield from ((record, place) for place in record.seats if record.label(place) == "you")
 
 
 def played(where: Path, **crowd: Any) -> Tally:
@@ -86,17 +86,17 @@ def test_bots_play_every_game_to_its_end_by_its_pages(tmp_path: Path) -> None:
         assert (tally.matches, tally.errors) == (1, {}), game
     with Store.open(tmp_path / "s.sqlite") as store:
         records = list(store.records("demo", bodies=True))
-    assert {one.game for one in records} == set(tallies)
-    assert {one.status for one in records} == {Status.FINISHED}
+    assert {record.game for record in records} == set(tallies)
+    assert {record.status for record in records} == {Status.FINISHED}
     kinds = sum((Counter(one.kinds[place]) for one, place in people(records)), Counter[str]())
     assert kinds.keys() <= {Kind.OK, Kind.REPAIRED}
-    assert kinds.total() == sum(one.moves for one in tallies.values())
+    assert kinds.total() == sum(tally.moves for tally in tallies.values())
 
 
 def test_the_same_seed_does_the_same(tmp_path: Path) -> None:
     def sent(name: str, seed: int) -> list[dict[str, str]]:
         tally = played(tmp_path / name, seed=seed, matches=2)
-        return [one.fields | {"question": ""} for one in tally.sent]
+        return [item.fields | {"question": ""} for item in tally.sent]
 
     first = sent("a.sqlite", 3)
     assert first
@@ -111,8 +111,8 @@ def test_bots_come_by_an_invitation_to_play_one_another(tmp_path: Path) -> None:
 
         async def rest(_seconds: float) -> None:
             if host.invitations and not others:
-                guests = Crowd(host.invitations[0], people=2, rest=moment, tally=come)
-                others.append(asyncio.create_task(guests.play()))
+                visitors = Crowd(host.invitations[0], people=2, rest=moment, tally=come)
+                others.append(asyncio.create_task(visitors.play()))
                 while come.pages < 4:
                     await asyncio.sleep(0)
             await moment(0)
@@ -121,7 +121,7 @@ def test_bots_come_by_an_invitation_to_play_one_another(tmp_path: Path) -> None:
             host = Crowd(f"{url}/games/chip_trading", seed=1, rest=rest)
             return [await host.play(), *await asyncio.gather(*others)]
 
-    assert [one.matches for one in asyncio.run(main())] == [1, 2]
+    assert [item.matches for item in asyncio.run(main())] == [1, 2]
     with Store.open(tmp_path / "s.sqlite") as store:
         assert len(list(people(store.records("demo")))) == 3
 
@@ -135,7 +135,7 @@ def test_bots_that_find_no_server_say_so_at_once(url: str) -> None:
 def test_bots_do_not_wait_for_a_game_that_is_not_there(tmp_path: Path) -> None:
     tally = played(tmp_path / "s.sqlite", games=["no_such_game"])
     [error] = tally.errors
-    assert error.startswith("nothing is to be played at http://127.0.0.1")
+    assert error.startswith("no game to play at http://127.0.0.1")
 
 
 def test_a_bot_goes_on_where_a_server_was_away(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_bot_goes_on_where_a_server_was_away(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.sqlite") as store:
         records = list(store.records("demo"))
     assert len(records) == 3
-    assert len({one.link for one in tally.sent}) == 1
+    assert len({item.link for item in tally.sent}) == 1
 
 
 PAGE = """
@@ -209,11 +209,11 @@ def test_what_was_refused_tells_more() -> None:
 def test_the_command_says_how_it_went(tmp_path: Path, cheaptalk: Command) -> None:
     with served_aside(tmp_path / "s.sqlite") as url:
         good = cheaptalk(
-            "bots", f"{url}/games/bargaining", "--people", "1", "--think", "0", "--json"
+            "study", "bots", f"{url}/games/bargaining", "--bots", "1", "--think-time", "0", "--json"
         )
-        bad = cheaptalk("bots", f"{url}/p/forged", "--people", "1")
+        bad = cheaptalk("study", "bots", f"{url}/p/forged", "--bots", "1")
     told = json.loads(good.out)
     assert (told["matches"], told["lost"], told["errors"]) == (1, 0, {})
     assert told["moves"] > 0
-    assert (bad.status, "never given out" in bad.out) == (1, True)
+    assert (bad.status, "not valid" in bad.out) == (1, True)
     assert 0 < told["within_50"] <= told["within_95"] <= told["within_100"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cheaptalk.web.rooms import connections
-from cheaptalk.web.rooms.connections import Connections, ImpatientProtocol, Streams
+from cheaptalk.web.rooms.connections import Connections, HeaderTimeoutProtocol, Streams
 from tests.fakes import PATIENCE
 from tests.web.participants.comers import Open, people_study
 from tests.web.served import served, served_experiment
@@ -99,8 +99,8 @@ WHOLE = b"GET /static/nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 def test_a_connection_whose_request_never_becomes_whole_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes, before: bytes
 ) -> None:
-    assert ImpatientProtocol.seconds < 15
-    monkeypatch.setattr(ImpatientProtocol, "seconds", 0.2)
+    assert HeaderTimeoutProtocol.seconds < 15
+    monkeypatch.setattr(HeaderTimeoutProtocol, "seconds", 0.2)
 
     async def main() -> None:
         async with served_experiment(tmp_path, people_study()) as there, asyncio.timeout(PATIENCE):
@@ -121,7 +121,7 @@ def test_a_connection_whose_request_never_becomes_whole_is_closed(
 def test_an_answer_that_takes_longer_than_a_header_may_is_not_cut_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ImpatientProtocol, "seconds", 0.05)
+    monkeypatch.setattr(HeaderTimeoutProtocol, "seconds", 0.05)
 
     async def main() -> None:
         async with served_experiment(tmp_path, people_study()) as there:
@@ -132,7 +132,9 @@ def test_an_answer_that_takes_longer_than_a_header_may_is_not_cut_off(
                 waiting = asyncio.ensure_future(anext(parts))
                 _, pending = await asyncio.wait({waiting}, timeout=0.3)
                 assert pending
-                there.experiment.people[next(iter(there.experiment.people))].guest.bell.ring()
+                there.experiment.people[
+                    next(iter(there.experiment.people))
+                ].visitor.notifier.notify()
                 assert b"moved" in await waiting
 
     asyncio.run(main())

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.web import demo
 from cheaptalk.web.rooms.forms import fields
-from cheaptalk.web.rooms.house import House
 from cheaptalk.web.rooms.limits import Limit
+from cheaptalk.web.rooms.room_manager import RoomManager
 from cheaptalk.web.rooms.rooms import Stage
 from tests.web.asker import NASTY, WILD, Asker, encoded
 from tests.web.test_rooms import bargaining
@@ -27,15 +27,19 @@ class Hall(Asker):
         self.rooms = rooms
 
     @property
-    def house(self) -> House:
-        return self.rooms.house
+    def room_manager(self) -> RoomManager:
+        return self.rooms.room_manager
 
     def at(self, game: str) -> Walker:
         """Somebody who is asked something at a table of a game."""
-        offers = self.house.offers.values()
-        offer = next(one for one in offers if one.game.name == game and len(one.people) == 1)
+        table_templates = self.room_manager.table_templates.values()
+        table_template = next(
+            template
+            for template in table_templates
+            if template.game.name == game and len(template.human_seats) == 1
+        )
         while True:
-            walker = self.run(self.rooms.sit(offer))
+            walker = self.run(self.rooms.sit(table_template))
             if ">Your turn<" in self.run(walker.until(">Your turn<", ">The game is over<")):
                 return walker
 
@@ -70,7 +74,7 @@ def test_no_form_of_a_game_fails_whatever_it_holds(hall: Hall, game: str) -> Non
         if ">Your turn<" not in hall.run(walker.until(">Your turn<", ">The game is over<")):
             walkers.append(walker := hall.at(game))
         question = walker.question
-        own = [one.name for one in fields(question.call.form)]
+        own = [field.name for field in fields(question.call.form)]
         pairs = [
             (own[number % len(own)] * (number < 20) + more, value) for number, more, value in drawn
         ]
@@ -86,8 +90,8 @@ def test_no_form_of_a_game_fails_whatever_it_holds(hall: Hall, game: str) -> Non
 
 @given(data=st.data())
 def test_no_address_fails(hall: Hall, data: st.DataObject) -> None:
-    code = next(iter(hall.house.rooms), "ABCDEF")
-    token = LINKS.token(next(iter(hall.house.guests), "nobody"))
+    code = next(iter(hall.room_manager.rooms), "ABCDEF")
+    token = LINKS.token(next(iter(hall.room_manager.visitors), "nobody"))
     wild = st.one_of(
         st.text(max_size=20), st.sampled_from([*NASTY, code, token, "p", "..", "rooms.css", "%00"]),
     )  # fmt: skip
@@ -116,14 +120,14 @@ def test_what_is_wrong_is_said_and_the_question_stays(hall: Hall) -> None:
     answer = f"{walker.path}/answer"
     for asked, status, said in (
         (("POST", answer, b"message=" + b"x" * 2_000_000), 413, "too long"),
-        (("POST", answer, key.encode() + b"&chosen_number=%ff\xff"), 400, "cannot be read"),
-        (("POST", answer, key.encode() + b"&a=1&a=2"), 400, "cannot be read"),
-        (("POST", answer, b"&".join([b"a=b"] * 1_000)), 400, "cannot be read"),
-        (("GET", "/p/" + "x" * 100_000), 403, "never given out"),
-        (("GET", "/join/" + "x" * 100_000), 404, "no table with this code"),
-        (("GET", walker.path[:-1]), 403, "never given out"),
-        (("GET", f"{walker.path}/events?after=x"), 400, "cannot be read"),
-        (("PUT", walker.path), 405, "nothing here"),
+        (("POST", answer, key.encode() + b"&chosen_number=%ff\xff"), 400, "could not be processed"),
+        (("POST", answer, key.encode() + b"&a=1&a=2"), 400, "could not be processed"),
+        (("POST", answer, b"&".join([b"a=b"] * 1_000)), 400, "could not be processed"),
+        (("GET", "/p/" + "x" * 100_000), 403, "not valid"),
+        (("GET", "/join/" + "x" * 100_000), 404, "no game with this code"),
+        (("GET", walker.path[:-1]), 403, "not valid"),
+        (("GET", f"{walker.path}/events?after=x"), 400, "not valid"),
+        (("PUT", walker.path), 405, "does not exist"),
     ):  # fmt: skip
         found = hall.ask(*asked)
         assert (found.status, said in found.text) == (status, True), found
@@ -145,9 +149,11 @@ def test_a_page_that_lost_count_of_events_hears_of_all(hall: Hall) -> None:
 
 def test_who_lost_their_place_can_do_nothing_and_goes_on(hall: Hall) -> None:
     async def replaced() -> Walker:
-        offers = hall.house.offers.values()
-        first = await hall.rooms.sit(next(one for one in offers if len(one.people) == 3))
-        code, first.guest.seen = first.room.code, 0.0
+        table_templates = hall.room_manager.table_templates.values()
+        first = await hall.rooms.sit(
+            next(template for template in table_templates if len(template.human_seats) == 3)
+        )
+        code, first.visitor.seen = first.room.code, 0.0
         for _ in range(3):
             await hall.rooms.join(code)
         return first
@@ -159,21 +165,31 @@ def test_who_lost_their_place_can_do_nothing_and_goes_on(hall: Hall) -> None:
 
 
 def test_a_place_is_kept_until_there_is_another(hall: Hall) -> None:
-    offers = [one for one in hall.house.offers.values() if len(one.people) == 2]
-    waiting, first = (hall.run(hall.rooms.sit(one)) for one in offers[:2])
+    table_templates = [
+        template
+        for template in hall.room_manager.table_templates.values()
+        if len(template.human_seats) == 2
+    ]
+    waiting, first = (
+        hall.run(hall.rooms.sit(table_template)) for table_template in table_templates[:2]
+    )
     second = hall.run(hall.rooms.join(first.room.code))
     lobby, me = waiting.room, {"me": waiting.path.rpartition("/")[2]}
     for asked, fields_, status in (
         (f"/join/{second.room.code}", me, 409),
-        ("/open", me | {"offer": LINKS.offer(offers[0].name), "place": "nowhere"}, 409),
+        (
+            "/open",
+            me | {"offer": LINKS.table_template(table_templates[0].name), "place": "nowhere"},
+            409,
+        ),
         ("/open", me | {"offer": "none"}, 404),
         ("/join/NOCODE", me, 404),
     ):
         body = encoded([(name, text.encode()) for name, text in fields_.items()])
         assert hall.ask("POST", asked, body).status == status
         assert waiting.room is lobby
-        assert waiting.guest in lobby.guests.values()
-    hall.run(hall.rooms.sit(offers[1], **me))
+        assert waiting.visitor in lobby.visitors.values()
+    hall.run(hall.rooms.sit(table_templates[1], **me))
     assert lobby.stage is Stage.OVER
 
 
@@ -182,7 +198,7 @@ def test_an_answer_after_the_deadline_changes_nothing(tmp_path: Path) -> None:
 
     async def main() -> None:
         async with visited(study, tmp_path / "s.sqlite") as rooms:
-            walker = await rooms.sit(next(iter(rooms.house.offers.values())))
+            walker = await rooms.sit(next(iter(rooms.room_manager.table_templates.values())))
             shown = QUESTION.search(await walker.until(">Your turn<"))
             assert shown is not None
             await walker.until("You were away", "The game is over")
@@ -199,12 +215,12 @@ def test_an_expired_link_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     async def main() -> None:
         async with visited(demo(), tmp_path / "s.sqlite") as rooms:
             token = LINKS.token("somebody")
-            monkeypatch.setattr(LINKS, "lasts", -1)
+            monkeypatch.setattr(LINKS, "lifetime", -1)
             for answer in (
                 await rooms.client.get(f"/p/{token}"),
                 await rooms.client.post(f"/p/{token}/answer", data={"a": "b"}),
                 await rooms.client.get(f"/p/{token}/events"),
             ):
-                assert (answer.status_code, "no longer good" in answer.text) == (410, True)
+                assert (answer.status_code, "has expired" in answer.text) == (410, True)
 
     asyncio.run(main())

@@ -9,7 +9,7 @@ import pytest
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.web.rooms.languages import languages
 from cheaptalk.web.rooms.limits import Limit
-from cheaptalk.web.rooms.offers import Offer
+from cheaptalk.web.rooms.table_templates import TableTemplate
 from cheaptalk.web.typed_numbers import BadNumber, plain_number
 from tests.reports.browser import Tab, browse
 from tests.web.served import served
@@ -37,9 +37,13 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Limit, "allows", lambda limit, who: True)
 
 
-def table_of(rooms: Rooms, game: str, people: int = 1) -> Offer:
-    offers = rooms.house.offers.values()
-    return next(one for one in offers if (one.game.name, len(one.people)) == (game, people))
+def table_of(rooms: Rooms, game: str, people: int = 1) -> TableTemplate:
+    table_templates = rooms.room_manager.table_templates.values()
+    return next(
+        template
+        for template in table_templates
+        if (template.game.name, len(template.human_seats)) == (game, people)
+    )
 
 
 def visiting(where: Path, visit: Callable[[Tab, Rooms], Any]) -> None:
@@ -63,7 +67,7 @@ async def pages(rooms: Rooms, game: str) -> AsyncIterator[str]:
             yield walker.path
         if answered == 0:
             await walker.post({"question": walker.question.key, "no": "such"})
-            await walker.until("That does not count")
+            await walker.until("Your answer is not valid")
             yield walker.path
         await walker.answer(page)
         answered += 1
@@ -82,16 +86,16 @@ async def other_pages(rooms: Rooms) -> AsyncIterator[str]:
     yield f"/join/{first.room.code}"
     others = [await rooms.join(first.room.code) for _ in range(2)]
     yield f"/join/{first.room.code}"
-    shown = [await one.until(">Your turn<", "Waiting for") for one in (first, *others)]
+    shown = [await item.until(">Your turn<", "Waiting for") for item in (first, *others)]
     yield next(
         one.path for one, page in zip((first, *others), shown, strict=True) if "Waiting" in page
     )
-    first.room.sitting(first.guest).away = True
+    first.room.seat_session(first.visitor).away = True
     yield first.path
     await others[0].post({}, "leave")
     yield others[0].path
-    for one in (first, *others[1:]):
-        await one.post({}, "leave")
+    for element in (first, *others[1:]):
+        await element.post({}, "leave")
     alone = await rooms.sit(table_of(rooms, "bargaining"))
     await alone.until(">Your turn<")
     alone.room.stage = type(alone.room.stage).BROKEN
@@ -117,7 +121,7 @@ def test_all_pages_are_for_everybody(unhurried: None, game: str, tmp_path: Path)
             for width, scheme in LOOKS:
                 address = f"{rooms.client.base_url}".rstrip("/") + path
                 wrong = await complaints(tab, address, width, scheme)
-                found.extend(f"{path[:8]} {width} {scheme}: {one}" for one in wrong)
+                found.extend(f"{path[:8]} {width} {scheme}: {item}" for item in wrong)
 
     visiting(tmp_path, visit)
     assert found == []
@@ -134,7 +138,7 @@ def test_a_page_that_is_not_for_everybody_is_found(unhurried: None, tmp_path: Pa
           document.querySelector("main").style.width = "500px";
           document.querySelector(".turn h1").style.color = "#ddd" }""")
         found = await tab.run(BROKEN_LAWS)
-        assert {one.partition(":")[0] for one in found} >= {"label", "color-contrast"}
+        assert {item.partition(":")[0] for item in found} >= {"label", "color-contrast"}
         assert await tab.run(TOO_WIDE) > 0
 
     visiting(tmp_path, visit)
@@ -184,7 +188,7 @@ def test_a_turn_is_said_once_and_the_focus_stays(unhurried: None, tmp_path: Path
         await rooms.join(first.room.code)
         await tab.until("said.length === 1")
         assert "here" in await tab.run("said[0]")
-        assert "the empty place" in await tab.run("document.activeElement.textContent")
+        assert "the free seat" in await tab.run("document.activeElement.textContent")
         await rooms.join(first.room.code)
         await tab.until("document.querySelector('.turn') !== null")
         assert await tab.run("document.activeElement.matches('.turn h1, .turn .waiting')")
@@ -203,13 +207,13 @@ def test_a_turn_is_said_once_and_the_focus_stays(unhurried: None, tmp_path: Path
 
 async def others_play(rooms: Rooms, one: Walker) -> None:
     """Let all others answer until somebody is asked."""
-    everybody = [guest for guest in one.room.guests.values() if guest is not None]
-    walkers = [Walker(rooms, f"/p/{LINKS.token(guest.name)}") for guest in everybody]
+    everybody = [visitor for visitor in one.room.visitors.values() if visitor is not None]
+    walkers = [Walker(rooms, f"/p/{LINKS.token(visitor.name)}") for visitor in everybody]
     while ">Your turn<" not in (shown := await one.page()):
         assert "The game is over" not in shown
         for walker in walkers:
             page = await walker.page()
-            if walker.guest is not one.guest and ">Your turn<" in page:
+            if walker.visitor is not one.visitor and ">Your turn<" in page:
                 await walker.answer(page)
 
 
@@ -265,7 +269,7 @@ def test_an_offer_typed_in_german_is_given_as_it_was_meant(unhurried: None, tmp_
         await tab.run("document.querySelector('#f-bob_gain').value = '9.990'")
         await tab.press("Enter")
         await tab.until(
-            "document.querySelector('.problem')?.textContent.includes('welche Zahl 1_0')"
+            "document.querySelector('.problem')?.textContent.includes('1_0 ist keine eindeutige')"
         )
         assert walker.room.table is not None
         assert walker.room.table.given == []

@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.records import Store
-from cheaptalk.rules import Chance, Table, game_box, games
+from cheaptalk.rules import Chance, Table, games, get_game
 from cheaptalk.studies import parse_study, plan
 from cheaptalk.styles import CODECS, Unreadable, style
 from cheaptalk.web import demo
 from cheaptalk.web.rooms.languages import languages
-from cheaptalk.web.rooms.offers import offers_of
+from cheaptalk.web.rooms.screens import introduced
+from cheaptalk.web.rooms.table_templates import table_templates_of
 from cheaptalk.web.typed_numbers import BadNumber, plain_number
 from tests.web import catalogues
 from tests.web.walker import LINKS, Rooms, Walker, visited
@@ -34,14 +35,94 @@ CATALOGUES: list[tuple[str, Callable[[], set[catalogues.Message]]]] = [
 def test_a_catalogue_has_every_text_and_no_other(
     language: str, name: str, wanted: Callable[[], set[catalogues.Message]]
 ) -> None:
-    messages = {one.id: one for one in catalogues.catalogue(language, name) if one.id}
+    messages = {
+        (item.context, item.id): item for item in catalogues.catalogue(language, name) if item.id
+    }
     assert set(messages) - wanted() == set(), "no page says these any more"
     assert wanted() - set(messages) == set(), "these are not translated"
-    for one in messages.values():
-        translations = [one.string] if isinstance(one.string, str) else one.string or [""]
-        assert all(translations), f"{one.id} is not translated"
-        assert not one.fuzzy
-        assert not list(one.check(catalogues.catalogue(language, name)))
+    for message in messages.values():
+        translations = (
+            [message.string] if isinstance(message.string, str) else message.string or [""]
+        )
+        assert all(translations), f"{message.id} is not translated"
+        assert not message.fuzzy
+        assert not list(message.check(catalogues.catalogue(language, name)))
+
+
+PLACEHOLDER = re.compile(r"%\((\w+)\)s|\{\}")
+NOUNS = re.compile(r"%\((?!players\b|written\b)\w+\)s\s(?:more\s)?[^\W\d_]+s\b")
+"""A number before an English plural; all games have at least two players."""
+SINGULAR_LOOKS_PLURAL = re.compile(
+    r"\b1\s(?:more\s|gold\s|computer\s|of\s1\s)?(?:rounds|coins|points|tokens|players|products|minutes|cents"
+    r"|people|games|attempts|characters|Runden|Goldstücke|Punkte|Spielmarken|Produkte|Minuten|Personen"
+    r"|Spiele|Versuche)\b"
+)
+PLURAL_LOOKS_SINGULAR = re.compile(
+    r"\b[02]\s(?:more\s|gold\s|computer\s)?(?:round|coin|point|token|player|product|minute|cent|person|game"
+    r"|attempt|character|Runde|Goldstück|Punkt|Spielmarke|Produkt|Minute|Person|Spiel|Versuch)\b"
+)
+
+
+@pytest.mark.parametrize("name", [name for name, _ in CATALOGUES])
+@pytest.mark.parametrize("language", [code for code in languages() if code != "en"])
+def test_translations_keep_the_placeholders(language: str, name: str) -> None:
+    for message in catalogues.catalogue(language, name):
+        if not message.id:
+            continue
+        sources = (message.id,) if isinstance(message.id, str) else tuple(message.id)
+        texts = (
+            (message.string,) if isinstance(message.string, str) else tuple(message.string or ())
+        )
+        names = {found for text in sources for found in PLACEHOLDER.findall(text)}
+        for text in texts:
+            assert {*PLACEHOLDER.findall(text)} - names == set(), text
+        last = {*PLACEHOLDER.findall(sources[-1])}
+        assert {*PLACEHOLDER.findall(texts[-1])} == last, texts[-1]
+
+
+def test_a_count_before_a_noun_has_a_singular_and_a_plural() -> None:
+    wanted = [catalogues.of_pages, catalogues.of_games, catalogues.of_participants]
+    texts = {text for messages in wanted for _, text in messages() if isinstance(text, str)}
+    assert [text for text in texts if NOUNS.search(text)] == []
+
+
+@pytest.mark.parametrize("code", list(languages()))
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_counts_agree_with_their_nouns(code: str, count: int) -> None:
+    words = languages()[code].words
+    wanted = [catalogues.of_pages, catalogues.of_games, catalogues.of_participants]
+    values = dict.fromkeys(("players", "all", "names", "gold"), "seven")
+    plurals = [text for messages in wanted for _, text in messages() if isinstance(text, tuple)]
+    assert plurals
+    for text in plurals:
+        shown = words.ngettext(text[0], text[1], count) % (values | {"num": str(count)})
+        assert not SINGULAR_LOOKS_PLURAL.search(shown), shown
+        assert not PLURAL_LOOKS_SINGULAR.search(shown), shown
+
+
+@pytest.mark.parametrize("code", list(languages()))
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_introductions_agree_with_the_number_of_rounds(code: str, rounds: int) -> None:
+    language = languages()[code]
+    for spec in games().values():
+        if "rounds" not in spec.rules.model_fields:
+            continue
+        text = str(
+            introduced(language, spec.rules.model_validate({"rounds": rounds}), "about") or ""
+        )
+        assert not SINGULAR_LOOKS_PLURAL.search(text), text
+        assert not PLURAL_LOOKS_SINGULAR.search(text), text
+
+
+@pytest.mark.parametrize("code", list(languages()))
+def test_people_read_a_true_minus_sign_and_unbroken_units(code: str) -> None:
+    language = languages()[code]
+    for shown in (
+        language.writing.number(-2.5), language.writing.dollars(-3), language.fixed(-2, 1),
+        language.writing.percent(-0.5),
+    ):  # fmt: skip
+        assert shown.startswith("\u2212")
+    assert "3\xa0" in language.words.ngettext("%(num)s player", "%(num)s players", 3) % {"num": 3}
 
 
 def test_pages_are_in_the_language_that_one_reads(tmp_path: Path) -> None:
@@ -65,18 +146,20 @@ def test_pages_are_in_the_language_that_one_reads(tmp_path: Path) -> None:
         assert "Spieler beginnen mit den gleichen Chips" in page.text
         action = re.search(r'action="(/open[^"]*)"', page.text)
         assert action is not None
-        offer = next(
-            one for one in rooms.house.offers.values()
-            if one.game.name == "chip_trading" and len(one.people) == 3
+        table_template = next(
+            template for template in rooms.room_manager.table_templates.values()
+            if template.game.name == "chip_trading" and len(template.human_seats) == 3
         )  # fmt: skip
-        opened = await client.post(action[1], data={"offer": LINKS.offer(offer.name)})
+        opened = await client.post(
+            action[1], data={"offer": LINKS.table_template(table_template.name)}
+        )
         walker = Walker(rooms, opened.headers["location"])
-        assert "Warten auf andere" in await walker.page()
+        assert "Warten auf andere Spieler" in await walker.page()
         assert "Spieler 1 (Sie)" in await walker.page()
         missing = await client.get("/join/NOCODE?lang=de")
-        assert "Es gibt keinen Tisch" in missing.text
+        assert "Es gibt kein Spiel" in missing.text
         late = await walker.post({}, "dance")
-        assert "Hier ist nichts" in late.text
+        assert "Diese Seite gibt es nicht" in late.text
 
     asyncio.run(_visit(tmp_path, play))
 
@@ -85,16 +168,20 @@ def test_a_language_once_chosen_stays_even_when_the_server_was_stopped(tmp_path:
     paths = []
 
     async def choose(rooms: Rooms) -> None:
-        offer = next(one for one in rooms.house.offers.values() if len(one.people) == 3)
-        walker = await rooms.sit(offer)
-        assert "waiting for others" in await walker.page()
+        table_template = next(
+            template
+            for template in rooms.room_manager.table_templates.values()
+            if len(template.human_seats) == 3
+        )
+        walker = await rooms.sit(table_template)
+        assert "waiting for other players" in await walker.page()
         chosen = await rooms.client.get(f"{walker.path}?lang=de")
         assert (chosen.status_code, chosen.headers["location"]) == (303, walker.path)
-        assert "Warten auf andere" in await walker.page()
+        assert "Warten auf andere Spieler" in await walker.page()
         paths.append(walker.path)
 
     async def come_back(rooms: Rooms) -> None:
-        assert "Warten auf andere" in await Walker(rooms, paths[0]).page()
+        assert "Warten auf andere Spieler" in await Walker(rooms, paths[0]).page()
 
     asyncio.run(_visit(tmp_path, choose))
     asyncio.run(_visit(tmp_path, come_back))
@@ -126,14 +213,16 @@ def leaks(pages: Iterable[str]) -> set[str]:
 def test_every_game_is_played_in_german_and_pays_what_it_pays_in_english(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> list[tuple[str, str]]:
         ends = []
-        for offer in rooms.house.offers.values():
-            if len(offer.people) < len(offer.seated):
-                walkers = [await rooms.sit(offer)]
-                walkers += [await rooms.join(walkers[0].room.code) for _ in offer.people[1:]]
-                await asyncio.gather(*(one.play() for one in walkers))
-                if walkers[0].guest.language == "de":
-                    assert leaks(page for one in walkers for page in one.seen) == set()
-                ends.append((walkers[0].room.match.id, offer.people[0]))
+        for table_template in rooms.room_manager.table_templates.values():
+            if len(table_template.human_seats) < len(table_template.seated):
+                walkers = [await rooms.sit(table_template)]
+                walkers += [
+                    await rooms.join(walkers[0].room.code) for _ in table_template.human_seats[1:]
+                ]
+                await asyncio.gather(*(walker.play() for walker in walkers))
+                if walkers[0].visitor.language == "de":
+                    assert leaks(page for walker in walkers for page in walker.seen) == set()
+                ends.append((walkers[0].room.match.id, table_template.human_seats[0]))
         return ends
 
     async def main(language: str) -> list[tuple[str, str]]:
@@ -149,7 +238,7 @@ def test_every_game_is_played_in_german_and_pays_what_it_pays_in_english(tmp_pat
             assert [spec["style"] for spec in specs] == ["english", "german"]
             words = [style(records[0].game, spec["style"]).digest for spec in specs]
             assert [spec["words"] for spec in specs] == words
-    assert {one.game.name for one in offers_of(plan(demo())).values()} == set(games())
+    assert {item.game.name for item in table_templates_of(plan(demo())).values()} == set(games())
 
 
 def test_a_style_that_the_study_names_stays(tmp_path: Path) -> None:
@@ -162,10 +251,10 @@ def test_a_style_that_the_study_names_stays(tmp_path: Path) -> None:
         async with visited(
             parse_study(written, "here"), tmp_path / "s.sqlite", language="de"
         ) as rooms:
-            walker = await rooms.sit(next(iter(rooms.house.offers.values())))
-            page = await walker.until("Sie sind am Zug")
+            walker = await rooms.sit(next(iter(rooms.room_manager.table_templates.values())))
+            page = await walker.until("Sie sind an der Reihe")
             assert "You are Alice." in page
-            assert walker.room.match.id == walker.room.offer.match(0, 0).id
+            assert walker.room.match.id == walker.room.table_template.match(0, 0).id
 
     asyncio.run(main())
 
@@ -175,11 +264,11 @@ def test_two_at_a_table_read_their_own_languages_before_and_after_a_restart(tmp_
     ids: set[str] = set()
 
     async def sit(rooms: Rooms) -> None:
-        offer = next(
-            one for one in rooms.house.offers.values()
-            if one.game.name == "negotiation" and len(one.people) == 2
+        table_template = next(
+            template for template in rooms.room_manager.table_templates.values()
+            if template.game.name == "negotiation" and len(template.human_seats) == 2
         )  # fmt: skip
-        first = await rooms.sit(offer)
+        first = await rooms.sit(table_template)
         rooms.client.headers["Accept-Language"] = "de"
         second = await rooms.join(first.room.code)
         await first.until("Your turn")
@@ -236,16 +325,16 @@ def test_what_is_shown_can_be_typed_again(value: float, language: str) -> None:
 def test_what_is_unclear_is_neither_given_nor_lost(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         rooms.client.headers["Accept-Language"] = "de"
-        offer = next(
-            one for one in rooms.house.offers.values()
-            if one.game.name == "negotiation" and len(one.people) == 1
+        table_template = next(
+            template for template in rooms.room_manager.table_templates.values()
+            if template.game.name == "negotiation" and len(template.human_seats) == 1
         )  # fmt: skip
-        walker = await rooms.sit(offer)
-        await walker.until("Sie sind am Zug")
+        walker = await rooms.sit(table_template)
+        await walker.until("Sie sind an der Reihe")
         key = walker.question.key
         await walker.post({"question": key, "price": "9,000", "message": "Hallo"})
         page = await walker.page()
-        assert "es ist nicht klar, welche Zahl 9,000 ist; schreiben Sie Zahlen wie 1.234,5" in page
+        assert "9,000 ist keine eindeutige Zahl; schreiben Sie Zahlen in der Form 1.234,5" in page
         assert 'value="9,000"' in page
         assert walker.question.key == key
         await walker.post({"question": key, "price": "-9.000", "message": "Hallo"})
@@ -293,10 +382,10 @@ ILLEGAL = [
 
 @pytest.mark.parametrize(("name", "answer"), ILLEGAL)
 def test_what_the_rules_refuse_is_refused_in_german(name: str, answer: dict[str, object]) -> None:
-    rules = game_box(name).rules
+    rules = get_game(name).rules
     small = {"players": 5} if name == "pirate_game" else {}
     game = rules.model_validate(small)
-    ask = next(iter(Table(game, game.deal(Chance("deal")), "seed").pending.values()))
+    ask = next(iter(Table(game, game.draw_instance(Chance("instance")), "seed").pending.values()))
     with pytest.raises(Unreadable) as refused:
         CODECS["json"].read(json.dumps(answer), ask)
     said = languages()["de"].refusal(str(refused.value))

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from cheaptalk.conformance.matches import played, variants
-from cheaptalk.rules import Secret, Table, game_box
+from cheaptalk.rules import Secret, Table, get_game
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.web.rooms import pages, views
-from cheaptalk.web.rooms.house import House
 from cheaptalk.web.rooms.languages import Language
-from cheaptalk.web.rooms.rooms import Guest, Room
+from cheaptalk.web.rooms.room_manager import RoomManager
+from cheaptalk.web.rooms.rooms import Room, Visitor
 from tests.web.wire import Message, Mutation, Step, World, place_of, wired
 
 SMALL = {"players": 4, "rounds": 3, "hit_rates": (0.35, 0.55, 0.75)}
@@ -39,23 +39,23 @@ MOST = 4
 
 def base(name: str, label: str) -> Table:
     """A match of a short game that was played at random."""
-    box = game_box(name)
-    game = variants(box)[label]
+    game_spec = get_game(name)
+    game = variants(game_spec)[label]
     fields = type(game).model_fields
     small = {key: value for key, value in SMALL.items() if key in fields}
     if "horizon" in fields:
         small["horizon"] = SHORT
     game = type(game).model_validate(game.model_dump() | small)
-    return played(box, game, "privacy/1")
+    return played(game_spec, game, "privacy/1")
 
 
 def chosen(match: Table) -> list[Secret]:
     """Secrets to try: of every owner, and the last of them too."""
-    secrets = list(match.game.secrets(match.deal))
-    owners = {tuple(sorted(one.owners)): one for one in secrets}
-    games = {repr(one.game): one for one in secrets if one.game != match.game}
+    secrets = list(match.game.secrets(match.instance))
+    owners = {tuple(sorted(secret.owners)): secret for secret in secrets}
+    games = {repr(secret.game): secret for secret in secrets if secret.game != match.game}
     found = [*owners.values(), *games.values(), *secrets[:1]]
-    return list({id(one): one for one in found}.values())[:MOST]
+    return list({id(item): item for item in found}.values())[:MOST]
 
 
 def play(world: World, where: Path, mutation: Mutation | None = None) -> Mapping[str, list[Step]]:
@@ -89,11 +89,11 @@ def apart(one: Step, other: Step) -> str:
 def leaks(name: str, label: str, where: Path, mutation: Mutation | None = None) -> list[str]:
     """Who was sent what they must not know, in sentences."""
     match = base(name, label)
-    world = World(match.game, match.deal, match.chance.seed, match.given)
+    world = World(match.game, match.instance, match.chance.seed, match.given)
     seen = play(world, where / "base.sqlite", mutation)
     found = early(seen)
     for number, secret in enumerate(chosen(match)):
-        changed = World(secret.game, secret.deal, world.seed, world.given)
+        changed = World(secret.game, secret.instance, world.seed, world.given)
         others = play(changed, where / f"{number}.sqlite", mutation)
         owners = {place_of(match.game, seat) for seat in secret.owners}
         for place in seen.keys() - owners:
@@ -153,10 +153,16 @@ def test_a_leak_is_found_wherever_it_is(mutation: Mutation, tmp_path: Path) -> N
 
 
 def test_a_page_of_another_seat_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def anybodys(house: House, room: Room, guest: Guest, en: Language) -> views.TableView | None:
-        seen = [views.table_view(house, room, one, en) for one in room.guests.values() if one]
-        mine = views.table_view(house, room, guest, en)
-        return mine and mine._replace(briefing="".join(one.briefing for one in seen if one))
+    def anybodys(
+        room_manager: RoomManager, room: Room, visitor: Visitor, en: Language
+    ) -> views.TableView | None:
+        seen = [
+            views.table_view(room_manager, room, visitor, en)
+            for visitor in room.visitors.values()
+            if visitor
+        ]
+        mine = views.table_view(room_manager, room, visitor, en)
+        return mine and mine._replace(briefing="".join(item.briefing for item in seen if item))
 
     monkeypatch.setattr(pages, "table_view", anybodys)
     assert leaks("chip_trading", "defaults", tmp_path)
@@ -165,8 +171,10 @@ def test_a_page_of_another_seat_is_found(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_an_answer_that_is_out_too_early_is_found(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def talkative(house: House, room: Room, guest: Guest, en: Language) -> views.TableView | None:
-        mine = views.table_view(house, room, guest, en)
+    def talkative(
+        room_manager: RoomManager, room: Room, visitor: Visitor, en: Language
+    ) -> views.TableView | None:
+        mine = views.table_view(room_manager, room, visitor, en)
         table = room.table
         return mine and mine._replace(me=str(len(table.pending if table else ())))
 

@@ -17,7 +17,7 @@ from tests.web.served import served
 from tests.web.test_in_browser import table_of
 from tests.web.walker import Rooms
 
-DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "play-in-the-browser.md"
+DOCS = Path(__file__).parents[2] / "docs" / "people" / "play-in-the-browser.md"
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
 needs_nginx = pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -53,7 +53,7 @@ async def proxied(folder: Path) -> AsyncIterator[tuple[Rooms, int]]:
         upstream = rooms.client.base_url.port
         assert upstream is not None
         assert NGINX is not None
-        paths = "\n".join(f"{one}_temp_path {folder}/{one};" for one in TEMPORARY)
+        paths = "\n".join(f"{item}_temp_path {folder}/{item};" for item in TEMPORARY)
         user = "user root;" if os.geteuid() == 0 else ""
         (folder / "nginx.conf").write_text(
             f"{user} daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log;\n"
@@ -97,11 +97,11 @@ def test_events_pass_nginx_as_they_happen(tmp_path: Path) -> None:
         async with proxied(tmp_path) as (rooms, port), visitor(ANN) as ann:
             walker = await rooms.sit(table_of(rooms, "bargaining"))
             await walker.until(">Your turn<")
-            url = f"http://127.0.0.1:{port}{walker.path}/events?after={walker.guest.bell.number}"
+            url = f"http://127.0.0.1:{port}{walker.path}/events?after={walker.visitor.notifier.number}"
             async with ann.get(url) as stream, asyncio.timeout(20):
                 assert stream.headers["Content-Type"].startswith("text/event-stream")
                 await stream.content.readline()
-                walker.guest.bell.ring()
+                walker.visitor.notifier.notify()
                 while b"moved" not in await stream.content.readline():
                     assert not stream.content.at_eof()
 
@@ -113,13 +113,13 @@ def test_behind_nginx_visitors_are_counted_by_their_own_addresses(tmp_path: Path
     async def main() -> None:
         async with proxied(tmp_path) as (rooms, port), visitor(ANN) as ann, visitor(BOB) as bob:
             tables = [await rooms.sit(table_of(rooms, "bargaining")) for _ in range(2)]
-            urls = [f"http://127.0.0.1:{port}{one.path}/events" for one in tables]
+            urls = [f"http://127.0.0.1:{port}{table.path}/events" for table in tables]
             pretending = {"X-Forwarded-For": "203.0.113.9"}
             async with (
                 ann.get(urls[0]) as first, ann.get(urls[1], headers=pretending) as second,
                 bob.get(urls[1]) as third,
             ):  # fmt: skip
-                assert [one.status for one in (first, second, third)] == [200, 429, 200]
+                assert [item.status for item in (first, second, third)] == [200, 429, 200]
 
     with a_stream_for_each_address():
         asyncio.run(main())
@@ -143,10 +143,10 @@ def test_without_a_proxy_nobody_says_where_others_come_from(tmp_path: Path) -> N
         async with served(tmp_path) as rooms, visitor("127.0.0.1") as ann:
             base = f"{rooms.client.base_url}".rstrip("/")
             tables = [await rooms.sit(table_of(rooms, "bargaining")) for _ in range(2)]
-            urls = [f"{base}{one.path}/events" for one in tables]
+            urls = [f"{base}{table.path}/events" for table in tables]
             pretending = {"X-Forwarded-For": "203.0.113.9", "Forwarded": "for=203.0.113.9"}
             async with ann.get(urls[0]) as first, ann.get(urls[1], headers=pretending) as second:
-                assert [one.status for one in (first, second)] == [200, 429]
+                assert [item.status for item in (first, second)] == [200, 429]
 
     with a_stream_for_each_address():
         asyncio.run(main())

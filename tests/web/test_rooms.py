@@ -16,10 +16,10 @@ from cheaptalk.records.people.rooms import keep_room
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies import StudyError, parse_study
 from cheaptalk.studies.study import Study
-from cheaptalk.web import demo, key_beside, open_house
+from cheaptalk.web import demo, key_beside, open_room_manager
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
-from cheaptalk.web.rooms.offers import Offer
-from cheaptalk.web.rooms.rooms import PATIENCE, Stage
+from cheaptalk.web.rooms.rooms import LOBBY_TIMEOUT, Stage
+from cheaptalk.web.rooms.table_templates import TableTemplate
 from tests.fakes import Canned, broken, legal
 from tests.web.walker import EARNED, QUESTION, Rooms, Walker, visited
 
@@ -34,10 +34,10 @@ def played(where: Path, play: Callable[[Rooms], Awaitable[Any]], study: Study | 
     return asyncio.run(main())
 
 
-def offer(rooms: Rooms, game: str, people: int = 1) -> Offer:
+def table_template(rooms: Rooms, game: str, people: int = 1) -> TableTemplate:
     return next(
-        one for one in rooms.house.offers.values()
-        if one.game.name == game and len(one.people) == people
+        template for template in rooms.room_manager.table_templates.values()
+        if template.game.name == game and len(template.human_seats) == people
     )  # fmt: skip
 
 
@@ -54,20 +54,20 @@ def bargaining(**person: Any) -> Study:
 def test_every_game_is_played_by_its_pages_and_recorded(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> dict[str, tuple[str, float]]:
         ends = {}
-        for one in rooms.house.offers.values():
-            if len(one.people) == 1:
-                walker = await rooms.sit(one)
+        for table_template in rooms.room_manager.table_templates.values():
+            if len(table_template.human_seats) == 1:
+                walker = await rooms.sit(table_template)
                 earned = EARNED.search(await walker.play())
                 assert earned is not None
                 match = walker.room.match
-                ends[match.id] = (one.people[0], float(earned[1].replace(",", "")))
+                ends[match.id] = (table_template.human_seats[0], float(earned[1].replace(",", "")))
         return ends
 
     ends = played(tmp_path / "s.sqlite", play)
     with Store.open(tmp_path / "s.sqlite") as store:
-        records = {one.id: one for one in store.records("demo", bodies=True)}
+        records = {record.id: record for record in store.records("demo", bodies=True)}
     assert records.keys() == ends.keys()
-    assert len({one.game for one in records.values()}) == 14
+    assert len({record.game for record in records.values()}) == 14
     for id_, (place, earned) in ends.items():
         assert records[id_].status is Status.FINISHED
         assert (records[id_].payoffs or {})[place] == pytest.approx(earned, abs=0.00501)
@@ -77,12 +77,14 @@ def test_every_game_is_played_by_its_pages_and_recorded(tmp_path: Path) -> None:
 def test_no_table_weighs_more_than_60_kilobytes(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> dict[str, int]:
         weights = {}
-        for one in rooms.house.offers.values():
-            if len(one.people) == 1:
-                page = await (await rooms.sit(one)).until(">Your turn<", ">The game is over<")
+        for table_template in rooms.room_manager.table_templates.values():
+            if len(table_template.human_seats) == 1:
+                page = await (await rooms.sit(table_template)).until(
+                    ">Your turn<", ">The game is over<"
+                )
                 files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
                 brought = [(await rooms.client.get(path)).content for path in files]
-                weights[one.game.name] = len(page.encode()) + sum(map(len, brought))
+                weights[table_template.game.name] = len(page.encode()) + sum(map(len, brought))
         return weights
 
     weights = played(tmp_path / "s.sqlite", play)
@@ -92,10 +94,10 @@ def test_no_table_weighs_more_than_60_kilobytes(tmp_path: Path) -> None:
 
 def test_nobody_is_left_to_wait_for_ever(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
-        walker = await rooms.sit(offer(rooms, "chip_trading", 3))
-        assert "You need not wait" not in await walker.page()
-        walker.room.since -= PATIENCE
-        assert "You need not wait" in await walker.page()
+        walker = await rooms.sit(table_template(rooms, "chip_trading", 3))
+        assert "You can stop waiting" not in await walker.page()
+        walker.room.since -= LOBBY_TIMEOUT
+        assert "You can stop waiting" in await walker.page()
         await rooms.join(walker.room.code)
         assert (await walker.post({}, "leave")).status_code == 303
         assert "Choose a game" in await walker.page()
@@ -105,19 +107,21 @@ def test_nobody_is_left_to_wait_for_ever(tmp_path: Path) -> None:
 
 def test_people_meet_by_a_code_and_play_one_another(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
-        first = await rooms.sit(offer(rooms, "chip_trading", 3))
+        first = await rooms.sit(table_template(rooms, "chip_trading", 3))
         code = first.room.code
         assert f">{code}</b>" in await first.page()
         second = await rooms.join(code)
-        assert "waiting for others" in await second.page()
+        assert "waiting for other players" in await second.page()
         third = await rooms.join(code.lower())
         late = await rooms.client.post(f"/join/{code}")
         assert late.status_code == 409
-        pages = await asyncio.gather(*(one.play() for one in (first, second, third)))
+        pages = await asyncio.gather(*(item.play() for item in (first, second, third)))
         assert all(EARNED.search(page) for page in pages)
-        again = await rooms.sit(offer(rooms, "chip_trading"), me=first.path.rpartition("/")[2])
-        assert again.guest is first.guest
-        assert again.room.deal != third.room.deal
+        again = await rooms.sit(
+            table_template(rooms, "chip_trading"), me=first.path.rpartition("/")[2]
+        )
+        assert again.visitor is first.visitor
+        assert again.room.instance != third.room.instance
 
     played(tmp_path / "s.sqlite", play)
 
@@ -126,7 +130,7 @@ def test_a_restart_keeps_every_place_and_answer(tmp_path: Path) -> None:
     where, study = tmp_path / "s.sqlite", bargaining()
 
     async def begin(rooms: Rooms) -> tuple[str, str, str]:
-        one, other = offer(rooms, "bargaining", 1), offer(rooms, "bargaining", 2)
+        one, other = table_template(rooms, "bargaining", 1), table_template(rooms, "bargaining", 2)
         walker = await rooms.sit(one)
         await walker.until(">Your turn<")
         sent = await walker.post(
@@ -156,22 +160,22 @@ def test_a_restart_keeps_every_place_and_answer(tmp_path: Path) -> None:
 
     assert "The game is over" in played(where, look_back, study)
     with Store.open(where) as store:
-        answers = [one for one in store.find(id_).answers if one.seat == "alice"]
+        answers = [answer for answer in store.find(id_).answers if answer.actor == "alice"]
     assert answers[0].action is not None
     assert answers[0].action["message"] == "Mine <b>& yours"
     with closing(sqlite3.connect(where)) as connection, connection:
         connection.execute("delete from members")
         connection.execute("delete from matches")
-    assert "cannot go on" in played(where, look_back, study)
+    assert "cannot continue" in played(where, look_back, study)
 
 
 def test_a_page_from_before_a_restart_is_answered_at_once(tmp_path: Path) -> None:
     async def begin(rooms: Rooms) -> tuple[str, str]:
-        walker = await rooms.sit(offer(rooms, "guess_the_average"))
+        walker = await rooms.sit(table_template(rooms, "guess_the_average"))
         await walker.until(">Your turn<")
         for _ in range(2):
             await walker.post({"question": walker.question.key, "chosen_number": "1000"})
-        shown = QUESTION.search(await walker.until("That does not count"))
+        shown = QUESTION.search(await walker.until("Your answer is not valid"))
         assert shown is not None
         return walker.path, shown[1]
 
@@ -182,14 +186,15 @@ def test_a_page_from_before_a_restart_is_answered_at_once(tmp_path: Path) -> Non
         await walker.post({"question": key, "chosen_number": "7"})
         table = walker.room.table
         assert table is not None
-        assert [one.action.chosen_number for one in table.given if one.seat == "player_1"] == [7]  # type: ignore[union-attr]
+        actions = [answer.action for answer in table.given if answer.actor == "player_1"]
+        assert [action.chosen_number for action in actions] == [7]  # type: ignore[union-attr]
 
     played(tmp_path / "s.sqlite", go_on)
 
 
 def test_a_page_of_the_match_before_answers_nothing_in_the_next(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
-        one = offer(rooms, "battle_royale")
+        one = table_template(rooms, "battle_royale")
         walker = await rooms.sit(one)
         shown = QUESTION.search(await walker.until(">Your turn<"))
         assert shown is not None
@@ -204,14 +209,14 @@ def test_a_page_of_the_match_before_answers_nothing_in_the_next(tmp_path: Path) 
 
 def test_a_restart_leaves_everybody_where_they_still_play(tmp_path: Path) -> None:
     async def begin(rooms: Rooms) -> tuple[str, str]:
-        walker = await rooms.sit(offer(rooms, "battle_royale"))
+        walker = await rooms.sit(table_template(rooms, "battle_royale"))
         await walker.play()
         before = walker.room
         while before.stage is not Stage.OVER:
             await asyncio.sleep(0)
-        again = await rooms.sit(before.offer, me=walker.path.rpartition("/")[2])
-        host = rooms.house.host
-        await host.desk.ledger.write(keep_room(host.rows.id, before.code, before.kept()))
+        again = await rooms.sit(before.table_template, me=walker.path.rpartition("/")[2])
+        host = rooms.room_manager.host
+        await host.dispatcher.ledger.write(keep_room(host.rows.id, before.code, before.to_record()))
         return again.path, again.room.code
 
     path, code = played(tmp_path / "s.sqlite", begin)
@@ -224,13 +229,13 @@ def test_a_restart_leaves_everybody_where_they_still_play(tmp_path: Path) -> Non
 
 def test_a_match_that_ended_as_the_server_was_killed_is_not_played_again(tmp_path: Path) -> None:
     async def end(rooms: Rooms) -> tuple[str, str]:
-        walker = await rooms.sit(offer(rooms, "bargaining"))
+        walker = await rooms.sit(table_template(rooms, "bargaining"))
         await walker.play()
         while walker.room.stage is not Stage.OVER:
             await asyncio.sleep(0)
-        host = rooms.house.host
-        kept = walker.room.kept() | {"stage": Stage.PLAYING.value}
-        await host.desk.ledger.write(keep_room(host.rows.id, walker.room.code, kept))
+        host = rooms.room_manager.host
+        kept = walker.room.to_record() | {"stage": Stage.PLAYING.value}
+        await host.dispatcher.ledger.write(keep_room(host.rows.id, walker.room.code, kept))
         return walker.path, walker.room.match.id
 
     path, id_ = played(tmp_path / "s.sqlite", end)
@@ -247,11 +252,11 @@ def test_a_match_that_ended_as_the_server_was_killed_is_not_played_again(tmp_pat
 
 def test_what_is_over_is_let_go_and_shown_again(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
-        walker = await rooms.sit(offer(rooms, "pirate_game"))
+        walker = await rooms.sit(table_template(rooms, "pirate_game"))
         end = EARNED.search(await walker.play())
         while walker.room.stage is not Stage.OVER:
             await asyncio.sleep(0)
-        rooms.house.tidy()
+        rooms.room_manager.tidy()
         assert walker.room.table is None
         shown = EARNED.search(await walker.page())
         assert end is not None
@@ -263,7 +268,7 @@ def test_what_is_over_is_let_go_and_shown_again(tmp_path: Path) -> None:
 
 def test_an_answer_counts_once_and_a_stale_one_not_at_all(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
-        walker = await rooms.sit(offer(rooms, "guess_the_average"))
+        walker = await rooms.sit(table_template(rooms, "guess_the_average"))
         page = await walker.until(">Your turn<")
         shown = QUESTION.search(page)
         assert shown is not None
@@ -272,18 +277,19 @@ def test_an_answer_counts_once_and_a_stale_one_not_at_all(tmp_path: Path) -> Non
         await walker.post(fields)
         table = walker.room.table
         assert table is not None
-        assert [one.action.chosen_number for one in table.given if one.seat == "player_1"] == [7]  # type: ignore[union-attr]
+        actions = [answer.action for answer in table.given if answer.actor == "player_1"]
+        assert [action.chosen_number for action in actions] == [7]  # type: ignore[union-attr]
 
     played(tmp_path / "s.sqlite", play)
 
 
 def test_what_does_not_count_is_asked_again_with_what_was_written(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
-        walker = await rooms.sit(offer(rooms, "guess_the_average"))
+        walker = await rooms.sit(table_template(rooms, "guess_the_average"))
         await walker.until(">Your turn<")
         for wrong in ("1000", "seven", "", "<script>", "\x00\u202e"):
             await walker.post({"question": walker.question.key, "chosen_number": wrong})
-            page = await walker.until("That does not count")
+            page = await walker.until("Your answer is not valid")
             assert "<script>" not in page
         await walker.post({"question": walker.question.key, "chosen_number": "1000"})
         assert 'value="1000"' in await walker.page()
@@ -295,7 +301,7 @@ def test_who_is_away_is_stood_in_for_until_they_are_back(tmp_path: Path) -> None
     study = bargaining(deadline=0.2, away={"strategy": "random"})
 
     async def play(rooms: Rooms) -> str:
-        walker = await rooms.sit(offer(rooms, "bargaining"))
+        walker = await rooms.sit(table_template(rooms, "bargaining"))
         page = await walker.until("You were away", "The game is over")
         if "You were away" in page:
             await walker.post({}, "back")
@@ -311,7 +317,7 @@ def test_who_is_away_is_stood_in_for_until_they_are_back(tmp_path: Path) -> None
 
 def test_an_answer_that_is_refused_wins_no_time(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
-        walker = await rooms.sit(offer(rooms, "bargaining"))
+        walker = await rooms.sit(table_template(rooms, "bargaining"))
         await walker.until(">Your turn<")
         due = walker.question.due
         assert due is not None
@@ -324,7 +330,7 @@ def test_an_answer_that_is_refused_wins_no_time(tmp_path: Path) -> None:
 
 def test_an_answer_to_a_question_that_nobody_asked_is_not_waited_for(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
-        walker = await rooms.sit(offer(rooms, "bargaining"))
+        walker = await rooms.sit(table_template(rooms, "bargaining"))
         await walker.until(">Your turn<")
         key = walker.question.key
         forged = await asyncio.wait_for(walker.post({"question": f"9{key}"}), timeout=5)
@@ -336,14 +342,21 @@ def test_an_answer_to_a_question_that_nobody_asked_is_not_waited_for(tmp_path: P
 
 def test_the_others_are_told_when_a_program_takes_the_place_of_who_left(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
-        table = next(one for one in rooms.house.offers.values() if len(one.people) == 2)
+        table = next(
+            template
+            for template in rooms.room_manager.table_templates.values()
+            if len(template.human_seats) == 2
+        )
         first = await rooms.sit(table)
         second = await rooms.join(first.room.code)
-        assert "in the place of" not in await first.until(">Your turn<")
-        assert "A program plays on in your place, and you cannot come back." in await second.page()
+        assert "taken over for" not in await first.until(">Your turn<")
+        assert (
+            "A computer player will take over for you, and you cannot return."
+            in await second.page()
+        )
         await second.post({}, "leave")
-        assert "A program plays in the place of Bob." in await first.page()
-        assert "A program plays on in your place." in await second.page()
+        assert "A computer player has taken over for Bob." in await first.page()
+        assert "A computer player has taken over for you." in await second.page()
 
     played(tmp_path / "s.sqlite", play)
 
@@ -352,7 +365,11 @@ def test_a_code_that_was_told_leads_to_its_table_and_back_to_one_s_own_place(
     tmp_path: Path,
 ) -> None:
     async def play(rooms: Rooms) -> None:
-        table = next(one for one in rooms.house.offers.values() if len(one.people) == 2)
+        table = next(
+            template
+            for template in rooms.room_manager.table_templates.values()
+            if len(template.human_seats) == 2
+        )
         first = await rooms.sit(table)
         code = first.room.code
         asked = await rooms.client.get(f"/join?code=%20{code.lower()}%20&lang=de")
@@ -367,11 +384,11 @@ def test_a_code_that_was_told_leads_to_its_table_and_back_to_one_s_own_place(
 
 def test_who_leaves_without_a_stand_in_forfeits(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> str:
-        walker = await rooms.sit(offer(rooms, "bargaining"))
+        walker = await rooms.sit(table_template(rooms, "bargaining"))
         await walker.until(">Your turn<")
         await walker.post({}, "leave")
         page = await walker.until("The game is over")
-        assert "since Alice gave no answer" in page
+        assert "because no valid answer came from Alice" in page
         return walker.room.match.id
 
     id_ = played(tmp_path / "s.sqlite", play, bargaining())
@@ -392,18 +409,18 @@ def test_a_model_that_is_down_is_told_recorded_and_tried_again(tmp_path: Path) -
 
     async def play() -> str:
         async with visited(parse_study(written, "here"), tmp_path / "s.sqlite", models) as rooms:
-            walker = await rooms.sit(next(iter(rooms.house.offers.values())))
+            walker = await rooms.sit(next(iter(rooms.room_manager.table_templates.values())))
             await walker.answer(await walker.until(">Your turn<"))
-            page = await walker.until("cannot go on")
-            assert "Bob cannot answer: the model or program that plays there has failed." in page
+            page = await walker.until("cannot continue")
+            assert "Bob cannot answer because a model or computer player has failed." in page
             assert "key-123" not in page
             match = walker.room.match.id
-            record = rooms.house.store.find(match)
+            record = rooms.room_manager.store.find(match)
             assert record.status is Status.FAILED
             assert 'call for "bob" in request' in (record.reason or "")
             assert "no room at key-123" in (record.reason or "")
             await walker.post({}, "again")
-            assert "cannot go on" in await walker.until("cannot go on")
+            assert "cannot continue" in await walker.until("cannot continue")
             down.clear()
             await walker.post({}, "again")
             await walker.play()
@@ -413,25 +430,25 @@ def test_a_model_that_is_down_is_told_recorded_and_tried_again(tmp_path: Path) -
     with Store.open(tmp_path / "s.sqlite") as store:
         record = store.find(match)
     assert record.status is Status.FINISHED
-    assert record.answers[0].seat == "alice"
+    assert record.answers[0].actor == "alice"
     assert record.replay().over
 
 
 def test_links_are_nobodys_but_their_owners(tmp_path: Path) -> None:
     links = Links(b"key")
     token = links.token("ann")
-    assert links.guest(token) == "ann"
+    assert links.visitor(token) == "ann"
     for bad in ("", "x", token[:-1], token.replace("ann", "bob"), Links(b"other").token("ann")):
         with pytest.raises(BadLink):
-            links.guest(bad)
+            links.visitor(bad)
     with pytest.raises(ExpiredLink):
-        Links(b"key", lasts=-1).guest(token)
+        Links(b"key", lifetime=-1).visitor(token)
     store = str(tmp_path / "s.sqlite")
     key = key_beside(store)
     assert key_beside(store) == key != key_beside(str(tmp_path / "other"))
     assert Path(f"{store}.key").stat().st_mode & 0o077 == 0
     Path(f"{store}.key").write_bytes(b"")
-    with pytest.raises(CheaptalkError, match="is no key"):
+    with pytest.raises(CheaptalkError, match="not a link-signing key"):
         key_beside(store)
 
 
@@ -439,7 +456,7 @@ def test_links_are_nobodys_but_their_owners(tmp_path: Path) -> None:
     ("players", "sentence"),
     [
         ({"a": {"strategy": "random"}}, "people has no player in the browser"),
-        ({"a": {"person": "terminal"}}, "players.a: at tables in the browser people are asked"),
+        ({"a": {"person": "terminal"}}, "players.a: people cannot play in the terminal"),
         (
             {"a": {"person": "browser"}, "b": {"model": "openai/gpt-4o"}},
             "players.b: .*OPENAI_API_KEY",
@@ -453,7 +470,7 @@ def test_a_study_that_cannot_be_served_is_refused_before_anybody_comes(
     written = {"name": "people", "games": [{"game": "bargaining"}], "players": players}
 
     async def open_it() -> None:
-        async with open_house(parse_study(written, "here"), tmp_path / "s.sqlite"):
+        async with open_room_manager(parse_study(written, "here"), tmp_path / "s.sqlite"):
             raise AssertionError("it was served")
 
     with pytest.raises(StudyError, match=sentence):
@@ -463,13 +480,13 @@ def test_a_study_that_cannot_be_served_is_refused_before_anybody_comes(
 
 def test_who_was_away_from_a_lobby_has_a_place_again_if_there_is_one(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
-        first = await rooms.sit(offer(rooms, "chip_trading", 3))
-        code, asleep = first.room.code, first.guest
+        first = await rooms.sit(table_template(rooms, "chip_trading", 3))
+        code, asleep = first.room.code, first.visitor
         asleep.seen = 0.0
         await rooms.client.get(f"/join/{code}")
-        assert asleep not in first.room.guests.values()
-        assert "waiting for others" in await first.page()
-        assert asleep in first.room.guests.values()
+        assert asleep not in first.room.visitors.values()
+        assert "waiting for other players" in await first.page()
+        assert asleep in first.room.visitors.values()
         asleep.seen = 0.0
         for _ in range(3):
             await rooms.join(code)
@@ -482,21 +499,21 @@ def test_who_was_away_from_a_lobby_has_a_place_again_if_there_is_one(tmp_path: P
 
 def test_bad_requests_get_pages_and_change_nothing(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
-        walker = await rooms.sit(offer(rooms, "bargaining"))
+        walker = await rooms.sit(table_template(rooms, "bargaining"))
         page = await walker.until(">Your turn<")
         client = rooms.client
         for answer, status, said in (
-            (await client.get("/p/forged"), 403, "never given out"),
-            (await client.get("/nowhere"), 404, "nothing here"),
-            (await client.get("/games/chess"), 404, "nothing here"),
-            (await client.post("/open", data={"offer": "no"}), 404, "nothing here"),
-            (await client.get("/join/NOCODE"), 404, "no table with this code"),
+            (await client.get("/p/forged"), 403, "not valid"),
+            (await client.get("/nowhere"), 404, "does not exist"),
+            (await client.get("/games/chess"), 404, "does not exist"),
+            (await client.post("/open", data={"offer": "no"}), 404, "does not exist"),
+            (await client.get("/join/NOCODE"), 404, "no game with this code"),
             (await walker.post({"message": "x" * 100_000}), 413, "too long"),
-            (await walker.post({}, "dance"), 404, "nothing here"),
-            (await walker.post({}, "fill"), 409, "has begun"),
+            (await walker.post({}, "dance"), 404, "does not exist"),
+            (await walker.post({}, "fill"), 409, "already started"),
             (
                 await client.post(f"{walker.path}/leave", headers={"Sec-Fetch-Site": "cross-site"}),
-                403, "another page",
+                403, "another website",
             ),
         ):  # fmt: skip
             assert (answer.status_code, said in answer.text) == (status, True), answer.text
@@ -510,14 +527,14 @@ def test_bad_requests_get_pages_and_change_nothing(tmp_path: Path) -> None:
 
 def test_no_page_tells_what_only_another_seat_knows(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
-        first = await rooms.sit(offer(rooms, "chip_trading", 3))
+        first = await rooms.sit(table_template(rooms, "chip_trading", 3))
         others = [await rooms.join(first.room.code) for _ in range(2)]
         pages: dict[str, list[str]] = {}
         while True:
             ended = 0
             for walker in (first, *others):
                 page = await walker.page()
-                pages.setdefault(walker.room.place_of(walker.guest), []).append(page)
+                pages.setdefault(walker.room.seat_of(walker.visitor), []).append(page)
                 ended += "The game is over" in page
                 if ">Your turn<" in page:
                     await walker.answer(page)
@@ -530,7 +547,7 @@ def test_no_page_tells_what_only_another_seat_knows(tmp_path: Path) -> None:
                 cents for text in re.findall(r"chip is worth \$(0\.\d\d|1\.00)", " ".join(seen))
                 for cents in [round(100 * float(text))]
             }  # fmt: skip
-            own = {50, *table.deal.values[place].values()}  # type: ignore[attr-defined]
+            own = {50, *table.instance.values[place].values()}  # type: ignore[attr-defined]
             assert told == own
 
     played(tmp_path / "s.sqlite", play)

@@ -12,15 +12,15 @@ import cheaptalk as ct
 from cheaptalk.models.http.reach import PUBLIC_ONLY, restricted
 from tests.fakes import study
 
-PEOPLE = {"players": {"guest": {"person": "browser"}, "fair": "equal_split"}, "pairing": "all"}
+PEOPLE = {"players": {"visitor": {"person": "browser"}, "fair": "equal_split"}, "pairing": "all"}
 
 
 async def page(opened: Callable[[ct.web.Address], AbstractAsyncContextManager[ct.web.Site]]) -> str:
     """What stands at the link of a site that is served."""
-    with ct.web.listen(0) as there:
-        address = ct.web.own_address(there)
+    with ct.web.listen(0) as listener:
+        address = ct.web.own_address(listener)
         async with opened(address) as site, aiohttp.ClientSession() as session:
-            serving = asyncio.create_task(ct.web.serve_app(site.app, there, address))
+            serving = asyncio.create_task(ct.web.serve_app(site.app, listener, address))
             async with session.get(site.link) as got:
                 assert got.status == 200
                 text = await got.text()
@@ -30,9 +30,9 @@ async def page(opened: Callable[[ct.web.Address], AbstractAsyncContextManager[ct
 
 
 def test_a_study_with_people_has_rooms(tmp_path: Path) -> None:
-    wanted = study(**PEOPLE)
-    shown = asyncio.run(page(lambda at: ct.web.open_site(wanted, tmp_path / "a.sqlite", at)))
-    assert "bargaining" in shown.casefold()
+    spec = study(**PEOPLE)
+    text = asyncio.run(page(lambda address: ct.web.open_site(spec, tmp_path / "a.sqlite", address)))
+    assert "bargaining" in text.casefold()
 
 
 def test_a_laboratory_is_set_up_with_a_code(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_a_laboratory_is_set_up_with_a_code(tmp_path: Path) -> None:
             return site.notes
 
     (note,) = asyncio.run(main())
-    assert "good once" in note
+    assert "one-time code" in note
     assert (tmp_path / "lab").stat().st_mode & 0o077 == 0
 
 
@@ -64,4 +64,4 @@ def test_a_laboratory_calls_public_models_only_unless_private_ones_are_allowed(
 
 def test_a_study_without_people_has_no_site(tmp_path: Path) -> None:
     with pytest.raises(ct.StudyError):
-        asyncio.run(page(lambda at: ct.web.open_site(study(), tmp_path / "a.sqlite", at)))
+        asyncio.run(page(lambda address: ct.web.open_site(study(), tmp_path / "a.sqlite", address)))

@@ -29,10 +29,10 @@ from tests.played import BADLY, EVIL, HALTED, WELL, play
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three stores, each with the study it is named after."""
-    made = tmp_path_factory.mktemp("stores")
+    path = tmp_path_factory.mktemp("stores")
     for spec in (WELL, BADLY, HALTED):
-        play(made, spec)
-    return made
+        play(path, spec)
+    return path
 
 
 class Viewer:
@@ -49,14 +49,14 @@ class Viewer:
 
     def matches(self, path: str) -> list[str]:
         """The ids of all matches of a list, over all its pages."""
-        found: list[str] = []
+        match: list[str] = []
         while path:
             page = self.page(path)
             links = [link for link in page.attributes("href") if link.startswith("/matches/")]
-            found += [urlsplit(link).path.removeprefix("/matches/") for link in links]
-            more = [a["href"] or "" for _, a in page.elements if a.get("rel") == "next"]
-            path = more[0] if more else ""
-        return found
+            match += [urlsplit(link).path.removeprefix("/matches/") for link in links]
+            next_page = [a["href"] or "" for _, a in page.elements if a.get("rel") == "next"]
+            path = next_page[0] if next_page else ""
+        return match
 
 
 @pytest.fixture
@@ -81,14 +81,14 @@ def test_studies_lead_to_pairings_and_these_to_their_matches(badly: Viewer) -> N
     (link,) = [link for link in badly.page("/").attributes("href") if "studies" in link]
     page = badly.page(link)
     records = list(badly.store.records("badly"))
-    seen: list[str] = []
+    labels: list[str] = []
     for name in ("bargaining", "persuasion"):
         for row in page.tables[f"badly-{name}"][1:]:
             for cell in row[2:]:
                 ids = badly.matches(cell.link) if cell.link else []
                 assert len(ids) == cell.number()
-                seen += ids
-    assert sorted(seen) == sorted(record.id for record in records)
+                labels += ids
+    assert sorted(labels) == sorted(record.id for record in records)
 
 
 def test_pages_of_a_list_hold_every_match_once_and_in_order(well: Viewer) -> None:
@@ -101,9 +101,15 @@ def test_a_mounted_viewer_leads_nowhere_else(badly: Viewer) -> None:
     root = "/console/studies/badly/transcripts"
     site = Starlette(routes=[Mount(root, make_viewer(badly.store, hosts=["*"]))])
     client = TestClient(site, base_url="https://lab.example.org")
-    record = next(one for one in badly.store.records("badly") if one.game == "persuasion")
-    one = f"matches/{record.id}"
-    for path in ("", "studies/badly", "studies/badly/persuasion?status=finished", one, "studies/x"):
+    record = next(match for match in badly.store.records("badly") if match.game == "persuasion")
+    match_path = f"matches/{record.id}"
+    for path in (
+        "",
+        "studies/badly",
+        "studies/badly/persuasion?status=finished",
+        match_path,
+        "studies/x",
+    ):
         answer = client.get(f"{root}/{path}")
         assert answer.status_code == (404 if path == "studies/x" else 200)
         page = Page(answer.text)
@@ -118,37 +124,37 @@ def test_a_mounted_viewer_leads_nowhere_else(badly: Viewer) -> None:
     [
         ("status=forfeited", lambda r: r.status == "forfeited"),
         ("player=mute", lambda r: "mute" in {r.label("alice"), r.label("bob")}),
-        ("player.alice=mute", lambda r: r.label("alice") == "mute"),
-        ("player.alice=mute&player.bob=broken", lambda r: r.label("alice") == "mute"
+        ("player_alice=mute", lambda r: r.label("alice") == "mute"),
+        ("player_alice=mute&player_bob=broken", lambda r: r.label("alice") == "mute"
          and r.label("bob") == "broken"),
-        ("forfeit.alice=mute", lambda r: r.status == "forfeited" and r.label("alice") == "mute"
+        ("forfeit_alice=mute", lambda r: r.status == "forfeited" and r.label("alice") == "mute"
          and "unparsable" in r.kinds.get("alice", {})),
         ("kind=repaired", lambda r: any("repaired" in kinds for kinds in r.kinds.values())),
-        ("kind.bob=unparsable", lambda r: "unparsable" in r.kinds.get("bob", {})),
+        ("kind_bob=unparsable", lambda r: "unparsable" in r.kinds.get("bob", {})),
         ("parameters=MYOPIC%3Dtrue", lambda r: r.parameters["myopic"]),
         ("parameters=text+myopic%3Dfalse", lambda r: not r.parameters["myopic"]),
-        ("player.alice=nobody", lambda r: False),
+        ("player_alice=nobody", lambda r: False),
         ("status=&player=&kind=&parameters=", lambda r: True),
     ],
 )  # fmt: skip
 def test_filters(badly: Viewer, query: str, keep: object) -> None:
     assert callable(keep)
     records = [r for r in badly.store.records("badly") if r.game == "persuasion"]
-    wanted = [record.id for record in records if keep(record)]
-    assert badly.matches(f"/studies/badly/persuasion?{query}") == wanted
-    said = f"{len(wanted)} match{'es' if len(wanted) != 1 else ''}"
-    assert said in badly.page(f"/studies/badly/persuasion?{query}").text
+    expected = [record.id for record in records if keep(record)]
+    assert badly.matches(f"/studies/badly/persuasion?{query}") == expected
+    message = f"{len(expected)} match{'es' if len(expected) != 1 else ''}"
+    assert message in badly.page(f"/studies/badly/persuasion?{query}").text
 
 
 def test_configurations_are_found_by_their_digests(badly: Viewer) -> None:
     records = [r for r in badly.store.records("badly") if r.game == "persuasion"]
     digests = {record.id: record.configuration.digest for record in records}
-    known = list(dict.fromkeys(digests.values()))
-    assert len(known) > 1
-    for chosen in (known[:1], known[:2]):
-        wanted = [id_ for id_, one in digests.items() if one in chosen]
+    unique = list(dict.fromkeys(digests.values()))
+    assert len(unique) > 1
+    for chosen in (unique[:1], unique[:2]):
+        selected = [id_ for id_, digest in digests.items() if digest in chosen]
         path = f"/studies/badly/persuasion?configuration={','.join(chosen)}"
-        assert badly.matches(path) == wanted
+        assert badly.matches(path) == selected
         assert f'name="configuration" value="{",".join(chosen)}"' in badly.client.get(path).text
 
 
@@ -161,7 +167,7 @@ def test_links_of_a_report_find_as_many_matches_as_they_say(badly: Viewer, tmp_p
         if any(set(kinds) - {"ok"} for kinds in record.kinds.values())
     }  # fmt: skip
 
-    def found(cell: Cell) -> list[str]:
+    def links(cell: Cell) -> list[str]:
         return badly.matches((cell.link or "").removeprefix(f"http://127.0.0.1:{PORT}"))
 
     for row in page.rows("persuasion-pairings"):
@@ -170,13 +176,13 @@ def test_links_of_a_report_find_as_many_matches_as_they_say(badly: Viewer, tmp_p
             if not cell.link:
                 continue
             if heading == "Valid at first try":
-                assert len(found(cell)) == sum(one.number() or 0 for one in statuses)
+                assert len(links(cell)) == sum(link.number() or 0 for link in statuses)
             elif cell in statuses:
-                assert len(found(cell)) == cell.number()
+                assert len(links(cell)) == cell.number()
             else:
-                assert len(found(cell)) == row["Finished"].number()
+                assert len(links(cell)) == row["Finished"].number()
     for row in page.rows("persuasion-answers"):
-        assert all(set(found(row[kind])) <= faulty for kind in ("Repaired", "Unparsable"))
+        assert all(set(links(row[kind])) <= faulty for kind in ("Repaired", "Unparsable"))
 
 
 def test_a_match_shows_what_each_seat_saw_said_and_was_told_with_every_call(badly: Viewer) -> None:
@@ -201,14 +207,14 @@ def test_what_players_say_is_inert(badly: Viewer) -> None:
         page = badly.page(path)
         assert len(page.scripts) == 1
         assert page.tags().isdisjoint({"img", "iframe", "object", "embed", "link", "base"})
-        assert not any(name.startswith("on") for _, found in page.elements for name in found)
+        assert not any(name.startswith("on") for _, scripts in page.elements for name in scripts)
         assert " ".join(EVIL.split()) in " ".join(page.text.split()) or "mute" in page.text
 
 
 def test_a_failed_match_shows_its_calls_and_the_providers_words(badly: Viewer) -> None:
     failed = [record for record in badly.store.records("badly") if record.status == "failed"]
     page = badly.page(f"/matches/{failed[0].id}")
-    assert "Calls outside the record" in page.text
+    assert "Unresolved calls" in page.text
     assert ", request 0" in page.text, "as exports number it"
     assert "provider error" in page.text or "failed" in page.text
     assert "out of order <script>" in page.text
@@ -217,25 +223,25 @@ def test_a_failed_match_shows_its_calls_and_the_providers_words(badly: Viewer) -
 def test_a_live_match_shows_the_calls_so_far(halted: Viewer) -> None:
     live = [record for record in halted.store.records("halted") if record.status == "live"]
     assert live
-    asked = [record for record in live if halted.store.open_calls(record.id)]
-    page = halted.page(f"/matches/{asked[0].id}")
+    pending = [record for record in live if halted.store.open_calls(record.id)]
+    page = halted.page(f"/matches/{pending[0].id}")
     assert "This match has not ended" in page.text
     assert "answered" in page.text
 
 
 def test_a_match_under_other_rules_is_shown_as_recorded(tmp_path: Path) -> None:
-    path = play(tmp_path, WELL | {"deals": 1, "repeats": 1})
+    path = play(tmp_path, WELL | {"instances": 1, "repeats": 1})
     with sqlite3.connect(path) as database:
         database.execute("update configurations set version = 7")
     with ct.Store.open(path) as store:
         record = next(store.records("well", bodies=True))
         text = Viewer(store).page(f"/matches/{record.id}").text
     assert "version 7 of the rules" in text
-    assert f"{record.answers[0].seat} (ok)" in text
+    assert f"{record.answers[0].actor} (ok)" in text
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("/studies/wel", 'did you mean "well"'),
         ("/studies/well/bargainin", 'did you mean "bargaining"'),
@@ -243,8 +249,8 @@ def test_a_match_under_other_rules_is_shown_as_recorded(tmp_path: Path) -> None:
         ("/matches/00?study=well", 'no match "00" in well'),
     ],
 )
-def test_what_is_not_there_is_not_found(well: Viewer, path: str, said: str) -> None:
-    assert said in well.page(path, 404).text
+def test_what_is_not_there_is_not_found(well: Viewer, path: str, message: str) -> None:
+    assert message in well.page(path, 404).text
 
 
 def test_only_this_machine_reads_and_nobody_writes(well: Viewer) -> None:
@@ -268,9 +274,9 @@ def test_the_command_prints_where_it_listens(folder: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stdout is not None
-            found = re.match(r"Open (\S+/studies/well) ", process.stdout.readline())
-            assert found
-            with urllib.request.urlopen(found[1], timeout=30) as response:  # noqa: S310 - our own
+            match = re.match(r"Open (\S+/studies/well) ", process.stdout.readline())
+            assert match
+            with urllib.request.urlopen(match[1], timeout=30) as response:  # noqa: S310 - our own
                 text = response.read().decode()
             process.send_signal(signal.SIGINT)
             assert process.wait(30) == 130
@@ -289,7 +295,7 @@ def test_a_taken_port_is_named(folder: Path) -> None:
 @pytest.fixture
 def talked(tmp_path: Path) -> Iterator[Viewer]:
     with ct.Store.open(tmp_path / "talk.sqlite", create=True) as store:
-        judged.play(store, deals=12)
+        judged.play(store, instances=12)
         yield Viewer(store)
 
 
@@ -300,57 +306,59 @@ def test_what_is_said_is_searched_page_by_page(
     spoken = [
         record.id
         for record in talked.store.records("talk", bodies=True)
-        if any("I take 2 books" in str(one.action) for one in record.answers)
+        if any("I take 2 books" in str(answer.action) for answer in record.answers)
     ]
     assert 0 < len(spoken) < 12
     assert talked.matches(path) == spoken
     monkeypatch.setattr(browsing, "SEARCHED", 5)
     assert talked.matches(path) == spoken
-    assert "Of the next 5 matches" in talked.page(path).text
+    assert "of the next 5 matches" in talked.page(path).text
     assert talked.matches("/studies/talk/deal_or_no_deal?says=elephant") == []
 
 
 def test_a_match_shows_what_judges_said_of_it(talked: Viewer) -> None:
     first = next(talked.store.records("talk"))
     path = f"/matches/{first.id}?study=talk"
-    assert "What judges said" not in talked.page(path).text
+    assert "Judgements" not in talked.page(path).text
     models = judged.always("false value")
     ct.judge(talked.store, "talk", judged.judge_of(), models=models)
     text = talked.page(path).text
-    assert "What judges said" in text
+    assert "Judgements" in text
     assert "false value" in text
     assert "vllm/judge" in text
 
 
-def test_dropped_and_redealt_matches_are_told_as_such(tmp_path: Path) -> None:
-    made = study(**with_model(), unanswered={"refused": "redeal"})
+def test_dropped_and_replaced_matches_are_told_as_such(tmp_path: Path) -> None:
+    spec = study(**with_model(), unanswered={"refused": "replace"})
     with ct.Store.open(tmp_path / "s.sqlite", create=True) as store:
-        ct.run(made, store, models=Refusing(1), concurrency=1)
+        ct.run(spec, store, models=Refusing(1), concurrency=1)
         viewer = Viewer(store)
         text = viewer.page("/studies/small").text
-        assert "1 match dropped from measures, 1 match dealt afresh" in text
-        pages = {one.id: viewer.page(f"/matches/{one.id}").text for one in store.records()}
-        (first,) = (one for one in store.records() if "forfeited" in one.status.value)
-        (again,) = (one for one in store.records() if "+" in one.deal_key)
-        said = "dropped from measures: alice refused"
-        assert [id_ for id_, page in pages.items() if said in page] == [first.id]
-        assert viewer.page("/studies/small/bargaining").text.count(said) == 1
-        assert f"dealt afresh in place of match {first.id}" in pages[again.id]
-        store.register_study("small", made.written() | {"unanswered": {}})
-        assert said not in viewer.page(f"/matches/{first.id}").text
+        assert "1 match with invalid answers excluded from metrics, 1 match replaced" in text
+        pages = {record.id: viewer.page(f"/matches/{record.id}").text for record in store.records()}
+        (first,) = (record for record in store.records() if "forfeited" in record.status.value)
+        (replacement,) = (record for record in store.records() if "+" in record.instance_key)
+        message = "excluded from metrics: alice refused"
+        assert [id_ for id_, page in pages.items() if message in page] == [first.id]
+        assert viewer.page("/studies/small/bargaining").text.count(message) == 1
+        assert (
+            f"a replacement match on a new instance for match {first.id}" in pages[replacement.id]
+        )
+        store.register_study("small", spec.written() | {"unanswered": {}})
+        assert message not in viewer.page(f"/matches/{first.id}").text
 
 
 def test_a_study_says_why_its_last_run_halted(tmp_path: Path) -> None:
-    made = study(**with_model(), budget={"calls": 1})
+    spec = study(**with_model(), budget={"calls": 1})
     with ct.Store.open(tmp_path / "s.sqlite", create=True) as store:
-        ct.run(made, store, models=Canned())
+        ct.run(spec, store, models=Canned())
         text = Viewer(store).page("/studies/small").text
-    assert "The last run halted: the budget of 1 call is used up." in text
+    assert "The last run stopped: the budget of 1 call is exhausted." in text
 
 
 def test_pages_follow_a_store_that_is_written_to(talked: Viewer) -> None:
     path = "/studies/talk/deal_or_no_deal"
     assert len(talked.matches(path)) == 12
     talked.page("/studies/talk/bargaining", 404)
-    judged.play(talked.store, deals=15)
+    judged.play(talked.store, instances=15)
     assert len(talked.matches(path)) == 15

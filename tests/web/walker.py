@@ -11,17 +11,17 @@ import httpx2
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from cheaptalk.calls.desk import Models
+from cheaptalk.calls.dispatcher import Models
 from cheaptalk.records import Store
-from cheaptalk.rules import Action, game_box
+from cheaptalk.rules import Action, get_game
 from cheaptalk.studies.study import Study
 from cheaptalk.styles.writing import PLAIN, Writing
-from cheaptalk.web import Links, make_rooms, open_house
-from cheaptalk.web.rooms.house import House
+from cheaptalk.web import Links, make_rooms, open_room_manager
 from cheaptalk.web.rooms.languages import languages
-from cheaptalk.web.rooms.offers import Offer
-from cheaptalk.web.rooms.rooms import Guest, Room
-from cheaptalk.web.rooms.sittings import Question
+from cheaptalk.web.rooms.room_manager import RoomManager
+from cheaptalk.web.rooms.rooms import Room, Visitor
+from cheaptalk.web.rooms.seat_sessions import PendingRequest
+from cheaptalk.web.rooms.table_templates import TableTemplate
 
 LINKS = Links(b"the key of the tests")
 QUESTION = re.compile(r'name="question" value="(\w+)"')
@@ -33,14 +33,14 @@ PATIENCE = 1_000
 class Rooms(NamedTuple):
     """A house, and the way to its pages."""
 
-    house: House
+    room_manager: RoomManager
     client: httpx2.AsyncClient
     root: str = ""
 
-    async def sit(self, offer: Offer, **more: str) -> "Walker":
-        """Open a table and sit down at it."""
+    async def sit(self, table_template: TableTemplate, **more: str) -> "Walker":
+        """Create a game and sit down at it."""
         opened = await self.client.post(
-            f"{self.root}/open", data={"offer": LINKS.offer(offer.name), **more}
+            f"{self.root}/open", data={"offer": LINKS.table_template(table_template.name), **more}
         )
         assert opened.status_code == 303, opened.text
         return Walker(self, opened.headers["location"])
@@ -63,13 +63,14 @@ async def visited(
         root: where the rooms are mounted.
     """
     with Store.open(where, create=True) as store:
-        async with open_house(study, store, models) as house:
-            site = Starlette(routes=[Mount(root, make_rooms(house, LINKS))])
-            transport = httpx2.ASGITransport(site)
+        async with open_room_manager(study, store, models) as room_manager:
+            app = make_rooms(room_manager, LINKS)
+            # A mount matches no path with a line break, which must reach the rooms, too.
+            transport = httpx2.ASGITransport(Starlette(routes=[Mount(root, app)]) if root else app)
             async with httpx2.AsyncClient(
                 transport=transport, base_url="http://test", headers={"Accept-Language": language}
             ) as client:  # fmt: skip
-                yield Rooms(house, client, root)
+                yield Rooms(room_manager, client, root)
 
 
 class Walker:
@@ -84,17 +85,17 @@ class Walker:
         self.seen: list[str] = []
 
     @property
-    def guest(self) -> Guest:
-        return self.rooms.house.guests[LINKS.guest(self.path.rpartition("/")[2])]
+    def visitor(self) -> Visitor:
+        return self.rooms.room_manager.visitors[LINKS.visitor(self.path.rpartition("/")[2])]
 
     @property
     def room(self) -> Room:
-        assert self.guest.room is not None
-        return self.guest.room
+        assert self.visitor.room is not None
+        return self.visitor.room
 
     @property
-    def question(self) -> Question:
-        question = self.room.sitting(self.guest).question
+    def question(self) -> PendingRequest:
+        question = self.room.seat_session(self.visitor).current
         assert question is not None
         return question
 
@@ -128,15 +129,17 @@ class Walker:
         """A legal answer to the open question, as the fields of its form."""
         table = self.room.table
         assert table is not None
-        asked = table.asked(self.question.call.seat)
-        action = game_box(table.game.name).strategies["random"].function(asked)
+        asked = table.request(self.question.call.seat)
+        action = get_game(table.game.name).strategies["random"].function(asked)
         assert isinstance(action, Action)
-        return posted(action, languages()[self.guest.language].writing)
+        return posted(action, languages()[self.visitor.language].writing)
 
     async def play(self) -> str:
         """Play to the end; the last page."""
-        text = languages()[self.guest.language].text
-        turn, over, broken = map(text, ("Your turn", "The game is over", "This game cannot go on"))
+        text = languages()[self.visitor.language].text
+        turn, over, broken = map(
+            text, ("Your turn", "The game is over", "This game cannot continue")
+        )
         while True:
             page = await self.until(f">{turn}<", f">{over}<", broken)
             self.seen.append(page)

@@ -13,11 +13,11 @@ import httpx2
 from cheaptalk.records import Store
 from cheaptalk.rules import Event, Game, Given
 from cheaptalk.studies import parse_study
-from cheaptalk.studies.plans.matches import Configuration, Dealt
-from cheaptalk.web import make_rooms, open_house
-from cheaptalk.web.rooms.house import House
-from cheaptalk.web.rooms.offers import Offer
+from cheaptalk.studies.plans.matches import Configuration, PlannedInstance
+from cheaptalk.web import make_rooms, open_room_manager
+from cheaptalk.web.rooms.room_manager import RoomManager
 from cheaptalk.web.rooms.rooms import Room, Stage
+from cheaptalk.web.rooms.table_templates import TableTemplate
 from tests.web.walker import LINKS, Rooms, Walker, posted
 
 READER = b"x-reader"
@@ -37,10 +37,10 @@ Mutation = Callable[[Message, str], Message]
 
 
 class World(NamedTuple):
-    """A match to be played by people: its game, deal and seed, and the answers they give."""
+    """A match to be played by people: its game, instance and seed, and the answers they give."""
 
     game: Game
-    deal: Any
+    instance: Any
     seed: str
     given: Sequence[Given]
 
@@ -115,8 +115,8 @@ class Wire:
 class Table:
     """A match that people play by their pages, each heard on the wire."""
 
-    def __init__(self, house: House, wire: Wire, world: World) -> None:
-        self.house = house
+    def __init__(self, room_manager: RoomManager, wire: Wire, world: World) -> None:
+        self.room_manager = room_manager
         self.wire = wire
         self.world = world
         self.walkers: dict[str, Walker] = {}
@@ -146,11 +146,11 @@ class Table:
         return self.steps
 
     async def sit_down(self) -> None:
-        (offer,) = self.house.offers.values()
-        for place in offer.people:
-            rooms = Rooms(self.house, self.wire.client(place))
+        (table_template,) = self.room_manager.table_templates.values()
+        for place in table_template.human_seats:
+            rooms = Rooms(self.room_manager, self.wire.client(place))
             await rooms.client.get("/")
-            page = await rooms.client.get(f"/games/{offer.game.name}")
+            page = await rooms.client.get(f"/games/{table_template.game.name}")
             if not self.walkers:
                 name = re.findall(r'name="offer" value="([^"]+)"', page.text)[0]
                 opened = await rooms.client.post("/open", data={"offer": name})
@@ -158,7 +158,7 @@ class Table:
             else:
                 await rooms.client.get(f"/join/{self.room.code}")
                 self.walkers[place] = await rooms.join(self.room.code)
-            if len(self.walkers) == len(offer.people):
+            if len(self.walkers) == len(table_template.human_seats):
                 await self.settled()  # or who is asked is on the page of whoever is slow
             await self.walkers[place].page()
             await rooms.client.get("/p/forged")
@@ -169,17 +169,17 @@ class Table:
         table = self.room.table
         assert table is not None
         assert given.action is not None
-        ask = table.pending[given.seat]
+        ask = table.pending[given.actor]
         if ask.refuse(given.action) is not None:
             return False
-        walker = self.walkers[place_of(table.game, given.seat)]
-        question = walker.room.sitting(walker.guest).open[given.seat]
+        walker = self.walkers[place_of(table.game, given.actor)]
+        question = walker.room.seat_session(walker.visitor).open[given.actor]
         if walker.path not in self.refused:
             self.refused.add(walker.path)
             await walker.post({"question": question.key})
             await walker.post({"question": question.key, "no": "such"})
             await self.settled()
-            question = walker.room.sitting(walker.guest).open[given.seat]
+            question = walker.room.seat_session(walker.visitor).open[given.actor]
         await walker.post({"question": question.key} | posted(given.action))
         return True
 
@@ -193,9 +193,9 @@ class Table:
         room = self.room
         if room.table is None or room.table.over:
             return room.stage is Stage.OVER
-        return {seat for one in room.sittings.values() for seat in one.open} == set(
-            room.table.pending
-        )
+        return {
+            seat for seat_session in room.seat_sessions.values() for seat in seat_session.open
+        } == set(room.table.pending)
 
     async def note(self) -> None:
         """Let everybody look at their page, and note what they were sent since the last time."""
@@ -209,7 +209,7 @@ class Table:
                 moment.event for seat, moments in table.heard.items()
                 if place_of(table.game, seat) == place for moment in moments
             ]  # fmt: skip
-            question = self.room.sitting(walker.guest).question
+            question = self.room.seat_session(walker.visitor).current
             if question is not None:
                 heard.append(table.pending[question.call.seat].event)
             self._step(place, page, tuple(heard), question.key if question else None)
@@ -218,7 +218,11 @@ class Table:
     def _step(self, place: str, page: str, heard: tuple[Event, ...], question: str | None) -> None:
         """Put down what was sent, without what is drawn at random for everybody."""
         sent = bytes(self.wire.sent.pop(place, b""))
-        for drawn in (code := self.room.code, " ".join(code), LINKS.offer(self.room.offer.name)):
+        for drawn in (
+            code := self.room.code,
+            " ".join(code),
+            LINKS.table_template(self.room.table_template.name),
+        ):
             sent = sent.replace(drawn.encode(), b"DRAWN")
         sent = KEY.sub(b"DRAWN", sent)
         if place in self.walkers:
@@ -229,7 +233,7 @@ class Table:
 
 def place_of(game: Game, seat: str) -> str:
     """Where a seat sits."""
-    return next(one.place for one in game.seats if one.name == seat)
+    return next(actor.seat for actor in game.actors if actor.name == seat)
 
 
 @asynccontextmanager
@@ -245,11 +249,11 @@ async def wired(
         "here",
     )  # fmt: skip
     with Store.open(where, create=True) as store:
-        async with open_house(study, store) as house:
-            seated = next(iter(house.offers.values())).seating[0]
-            seating = (seated,) * len(world.game.places)
-            dealt = Dealt("0", world.seed, world.deal)
-            offer = Offer(Configuration(world.game), [dealt], seating)
-            house.offers = {offer.name: offer}
-            app = make_rooms(house, LINKS)
-            yield Table(house, Wire(app, mutation, repr(world)), world)
+        async with open_room_manager(study, store) as room_manager:
+            seated = next(iter(room_manager.table_templates.values())).seating[0]
+            seating = (seated,) * len(world.game.seats)
+            dealt = PlannedInstance("0", world.seed, world.instance)
+            table_template = TableTemplate(Configuration(world.game), [dealt], seating)
+            room_manager.table_templates = {table_template.name: table_template}
+            app = make_rooms(room_manager, LINKS)
+            yield Table(room_manager, Wire(app, mutation, repr(world)), world)

@@ -1,4 +1,4 @@
-"""Words, a measure and a judge of greed for bargaining, a game of another package."""
+"""Words, a metric and a judge of greed for bargaining, a game of another package."""
 
 from pathlib import Path
 
@@ -16,15 +16,15 @@ def unevenness(result: ct.Result) -> float | None:
     return float(abs(2 * result.outcome.alice_gain / result.game.money - 1))
 
 
-MEASURES = (ct.Measure("unevenness", unevenness, unit="0 is even", bounds=ct.SHARE),)
+METRICS = (ct.Metric("unevenness", unevenness, unit="0 is even", bounds=ct.SHARE),)
 
 
 def greedy(result: ct.Result) -> dict[tuple[int, str], str]:
     """Of each proposal, whether it asks for more than half: what a judge of greed should find."""
     proposals = [one for one in result.given() if hasattr(one.action, "alice_gain")]
     return {
-        (one.request, one.seat): "greedy"
-        if getattr(one.action, f"{one.seat}_gain") > result.game.money / 2
+        (one.request, one.actor): "greedy"
+        if getattr(one.action, f"{one.actor}_gain") > result.game.money / 2
         else "modest"
         for one in proposals
     }

@@ -2,4 +2,4 @@
 
 import cheaptalk as ct
 
-BOX = ct.GameBox.of(__name__)
+SPEC = ct.GameSpec.of(__name__)

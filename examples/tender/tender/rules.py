@@ -1,4 +1,4 @@
-"""A buyer names a ceiling; firms, each with a cost of its own, bid at once."""
+"""A buyer sets a maximum price; firms with private costs bid simultaneously."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -11,50 +11,50 @@ Price = Annotated[int, Field(ge=0, le=100, strict=True)]
 
 
 class Ceiling(ct.Action):
-    """The most that the buyer pays."""
+    """The maximum price that the buyer pays."""
 
     price: Price
 
 
 class Bid(ct.Action):
-    """A price, and a remark that everybody reads when the bids are opened, or none."""
+    """A price, with an optional remark that is published with all bids."""
 
     price: Price
     remark: ct.Message | None = None
 
 
 class Briefing(ct.Event):
-    """What a seat knows at the start: the firms, and a firm its own cost."""
+    """An actor's initial information; ``cost`` is None for the buyer."""
 
     firms: tuple[str, ...]
     cost: int | None
 
 
 class Call(ct.Event):
-    """The buyer is to name a ceiling."""
+    """It is the buyer's turn to set the ceiling."""
 
 
 class Tender(ct.Event):
-    """All firms are asked at once."""
+    """All firms decide simultaneously."""
 
     ceiling: int
 
 
 class Opened(ct.Event):
-    """What each firm bid, remarked and has for a cost, and who builds."""
+    """Each firm's bid, remark and cost, and the winner."""
 
     bids: tuple[tuple[str, int, str | None, int], ...]
     winner: str
 
 
-class Costs(ct.Deal):
-    """What building costs each firm."""
+class Costs(ct.Instance):
+    """Each firm's cost of construction."""
 
     costs: dict[str, int]
 
 
 class Contract(ct.Outcome):
-    """Who builds, and at what price and cost."""
+    """The winner, its price and its cost."""
 
     winner: str
     price: int
@@ -62,10 +62,10 @@ class Contract(ct.Outcome):
 
 
 class CallForTenders(ct.Game):
-    """A buyer names a ceiling and firms with private costs bid at once; the lowest bid builds.
+    """A procurement auction: firms with private costs bid up to a ceiling; the lowest bid wins.
 
-    The winner is paid its bid (a first-price procurement auction, Vickrey 1961). A tie is broken
-    by lot. Afterwards all bids, remarks and costs are known to everybody.
+    The buyer sets the ceiling and pays the winner its bid (first price, Vickrey 1961). Ties are
+    broken at random. Afterwards all bids, remarks and costs are published.
     """
 
     name = "tender"
@@ -73,56 +73,56 @@ class CallForTenders(ct.Game):
     roles = ("buyer", "firm")
     events = (Briefing, Call, Tender, Opened)
     actions = (Ceiling, Bid)
-    deal_type = Costs
+    instance_type = Costs
     outcome_type = Contract
 
     firms: int = Field(default=3, ge=2, le=20, strict=True)
-    """How many firms there are."""
+    """The number of firms."""
     worth: int = Field(default=100, ge=1, le=100, strict=True)
-    """What the building is worth to the buyer, in thousand dollars."""
+    """The value of the building to the buyer, in thousand dollars."""
 
     @property
-    def places(self) -> dict[str, str]:
-        """The buyer, and firm_1 to firm_N."""
+    def seats(self) -> dict[str, str]:
+        """Return the buyer, and firm_1 to firm_N."""
         return {"buyer": "buyer"} | ct.numbered("firm", self.firms)
 
-    def deal(self, chance: ct.Chance) -> Costs:
+    def draw_instance(self, chance: ct.Chance) -> Costs:
         firms = ct.numbered("firm", self.firms)
         return Costs(costs={firm: chance("cost", firm).integer(20, 60) for firm in firms})
 
-    def play(self, deal: Costs, chance: ct.Chance) -> ct.Play[Contract]:
-        firms = tuple(deal.costs)
+    def play(self, instance: Costs, chance: ct.Chance) -> ct.Play[Contract]:
+        firms = tuple(instance.costs)
         yield ct.Tell("buyer", Briefing(firms, None))
         for firm in firms:
-            yield ct.Tell(firm, Briefing(firms, deal.costs[firm]))
+            yield ct.Tell(firm, Briefing(firms, instance.costs[firm]))
         ceiling: Ceiling = yield ct.Ask("buyer", Ceiling, Call())
 
         def objection(bid: Bid) -> str | None:
             legal = bid.price <= ceiling.price
-            return None if legal else f"the price must not lie above {ceiling.price}"
+            return None if legal else f"the price must not exceed {ceiling.price}"
 
-        question = Tender(ceiling.price)
-        bids: dict[str, Bid] = yield tuple(ct.Ask(firm, Bid, question, objection) for firm in firms)
+        tender = Tender(ceiling.price)
+        bids: dict[str, Bid] = yield tuple(ct.Ask(firm, Bid, tender, objection) for firm in firms)
         lowest = min(bid.price for bid in bids.values())
         winner = chance("tie").pick([firm for firm in firms if bids[firm].price == lowest])
-        rows = [(firm, bids[firm].price, bids[firm].remark, deal.costs[firm]) for firm in firms]
-        yield ct.Tell(tuple(self.places), Opened(tuple(rows), winner))
-        return Contract(winner=winner, price=lowest, cost=deal.costs[winner])
+        rows = [(firm, bids[firm].price, bids[firm].remark, instance.costs[firm]) for firm in firms]
+        yield ct.Tell(tuple(self.seats), Opened(tuple(rows), winner))
+        return Contract(winner=winner, price=lowest, cost=instance.costs[winner])
 
     def payoffs(self, outcome: Contract) -> dict[str, float]:
-        """Thousand dollars: worth less price to the buyer; price less cost to whoever builds."""
-        paid = dict.fromkeys(self.places, 0.0)
-        paid["buyer"] = float(self.worth - outcome.price)
-        paid[outcome.winner] = float(outcome.price - outcome.cost)
-        return paid
+        """Return thousand dollars: the buyer gets worth - price, the winner price - cost."""
+        payoffs = dict.fromkeys(self.seats, 0.0)
+        payoffs["buyer"] = float(self.worth - outcome.price)
+        payoffs[outcome.winner] = float(outcome.price - outcome.cost)
+        return payoffs
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return {"buyer": (self.worth - 100.0, float(self.worth)), "firm": (-60.0, 80.0)}
 
-    def secrets(self, deal: Costs) -> Iterator[ct.Secret]:
-        """Each firm's cost, until the bids are opened."""
-        for firm, cost in deal.costs.items():
-            other = Costs(costs=deal.costs | {firm: 80 - cost if cost != 40 else 41})
+    def secrets(self, instance: Costs) -> Iterator[ct.Secret]:
+        """Yield each firm's cost, which is secret until the bids are opened."""
+        for firm, cost in instance.costs.items():
+            other = Costs(costs=instance.costs | {firm: 80 - cost if cost != 40 else 41})
             yield ct.Secret(
                 frozenset({firm}), self, other, revealed=lambda event: isinstance(event, Opened)
             )

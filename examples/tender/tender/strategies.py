@@ -10,33 +10,37 @@ from .rules import Bid, Ceiling
 
 
 @ct.strategy("buyer", "firm")
-def random(asked: ct.Asked) -> ct.Action:
-    """Name any ceiling; bid any legal price and say nothing, each price as likely."""
-    draw = asked.chance("price", asked.request)
-    if asked.seat == "buyer":
+def random(request: ct.DecisionRequest) -> ct.Action:
+    """Choose a uniformly random ceiling or legal price, without a remark."""
+    draw = request.chance("price", request.number)
+    if request.actor == "buyer":
         return Ceiling(price=draw.integer(0, 100))
-    return Bid(price=draw.integer(0, asked.event.ceiling))
+    return Bid(price=draw.integer(0, request.event.ceiling))
 
 
 @ct.strategy("buyer", "firm")
-def honest(asked: ct.Asked, *, ceiling: Annotated[int, Field(ge=0, le=100)] = 70) -> ct.Action:
-    """Name a ceiling; bid the cost, or the ceiling if that is less, and say what the cost is.
+def honest(
+    request: ct.DecisionRequest, *, ceiling: Annotated[int, Field(ge=0, le=100)] = 70
+) -> ct.Action:
+    """Set a ceiling; bid the cost, or the ceiling if that is less, and state the true cost.
 
     Args:
-        ceiling: what the buyer pays at most.
+        ceiling: the maximum price as a buyer.
     """
-    if asked.seat == "buyer":
+    if request.actor == "buyer":
         return Ceiling(price=ceiling)
-    cost = asked.briefing.cost
-    return Bid(price=min(cost, asked.event.ceiling), remark=f"My cost is {cost}.")
+    cost = request.briefing.cost
+    return Bid(price=min(cost, request.event.ceiling), remark=f"My cost is {cost}.")
 
 
 @ct.strategy("firm")
-def bluff(asked: ct.Asked, *, markup: Annotated[int, Field(ge=0, le=100)] = 10) -> ct.Action:
-    """Bid the cost and a markup, and pass that off as the cost.
+def bluff(
+    request: ct.DecisionRequest, *, markup: Annotated[int, Field(ge=0, le=100)] = 10
+) -> ct.Action:
+    """Bid the cost plus a markup, and claim that this is the cost.
 
     Args:
-        markup: what is bid above the cost.
+        markup: the amount added to the cost.
     """
-    price = min(asked.briefing.cost + markup, asked.event.ceiling)
+    price = min(request.briefing.cost + markup, request.event.ceiling)
     return Bid(price=price, remark=f"My cost is {price}.")

@@ -16,30 +16,30 @@ def reply(accepts: bool) -> Reply:
 
 
 @ct.strategy("proposer", "responder")
-def fair(asked: ct.Asked, *, share: Share = 0.5) -> ct.Action:
-    """Offer a share of the sum; accept that share of what the sum is on average.
+def fair(request: ct.DecisionRequest, *, share: Share = 0.5) -> ct.Action:
+    """Offer a share of the sum; accept that share of the expected sum.
 
     Args:
-        share: the share of the sum that the responder shall have, in [0, 1].
+        share: the share of the sum for the responder, in [0, 1].
     """
-    match asked.event:
+    match request.event:
         case OfferMade(amount=amount):
-            pies = asked.briefing.pies
+            pies = request.briefing.pies
             return reply(amount >= share * sum(pies) / len(pies))
-    return Offer(amount=round(share * asked.briefing.pie, 2), message="That is your share.")
+    return Offer(amount=round(share * request.briefing.pie, 2), message="That is your share.")
 
 
 @ct.strategy("proposer")
-def poor(asked: ct.Asked) -> ct.Action:
-    """Say that the sum is the least there may be, and offer half of that."""
-    least = min(asked.briefing.pies)
-    return Offer(amount=least / 2, message=f"There are only ${least:g}. Half of it is yours.")
+def poor(request: ct.DecisionRequest) -> ct.Action:
+    """Claim that the sum is the minimum, and offer half of it."""
+    minimum = min(request.briefing.pies)
+    return Offer(amount=minimum / 2, message=f"There are only ${minimum:g}. Half of it is yours.")
 
 
 @ct.strategy("proposer", "responder")
-def random(asked: ct.Asked) -> ct.Action:
-    """Offer any amount, each as likely; accept or reject, each as likely."""
-    draw = asked.chance("move", asked.request)
-    if isinstance(asked.event, Turn):
-        return Offer(amount=draw.uniform(0, asked.briefing.pie), message="")
+def random(request: ct.DecisionRequest) -> ct.Action:
+    """Offer a uniformly random amount; accept or reject with equal probability."""
+    draw = request.chance("move", request.number)
+    if isinstance(request.event, Turn):
+        return Offer(amount=draw.uniform(0, request.briefing.pie), message="")
     return reply(draw.happens(0.5))

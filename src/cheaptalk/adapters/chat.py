@@ -1,7 +1,7 @@
-"""A seat of a game as a chat: what a language model there is sent, and what its answers come to.
+"""A seat of a game as a chat environment for a language model.
 
-The chat is the one that models are sent in studies, word for word: briefing, questions, and the
-reason where an answer was not taken. The other seats are scripted, and play at once.
+The chat is identical to the one in studies: briefing, requests, and the reason if an answer
+was invalid. The other seats are filled by scripts.
 """
 
 from collections.abc import Mapping
@@ -11,23 +11,23 @@ from pydantic import ValidationError
 
 from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.players import Kind, ModelSeat, RosterEntry, Thinking
-from cheaptalk.rules import Chance, CheaptalkError, Decide, Game, Table, game_box, suggest
+from cheaptalk.rules import Chance, CheaptalkError, Decide, Game, Table, get_game, suggest
 from cheaptalk.rules.errors import first_problem, legal
 
 RANDOM = RosterEntry.model_validate("random")
-NOBODY = ModelSeat(model="script/legal")
-"""How a seat is asked of which nothing is said; the model is not called."""
+NULL_OBSERVER = ModelSeat(model="script/legal")
+"""The default player settings; the model isn't called."""
 
 
 class Observed(NamedTuple):
-    """What an environment shows after an answer.
+    """The environment's state after a response.
 
     Attributes:
-        messages: the chat that is to be answered; empty when the match is over.
-        reward: what the seat got, in the game's unit, when the match is over; 0 before, and where
-            it forfeited the match.
+        messages: the chat to be answered; empty after the match.
+        reward: the seat's payoff after the match, in the game's unit; 0 before, and after its
+            forfeit.
         over: whether the match is over.
-        kind: what became of the last answer; None where it is asked again, and at the beginning.
+        kind: kind of the last answer; None before a retry and at the start.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -41,13 +41,13 @@ class ChatEnvironment:
 
     Args:
         game: the rules.
-        seat: which seat is played; the first one's if not said.
-        other: who plays all other seats.
-        player: how the seat is asked: its style, persona, memory and how many tries it has. The
-            model it names is not called.
+        seat: the seat to play; by default the first.
+        other: the player of all other seats.
+        player: settings of the seat's player: prompt style, persona, memory and maximum tries. Its
+            model isn't called.
 
     Raises:
-        CheaptalkError: there is no such seat, or the others' player takes its time.
+        CheaptalkError: there is no such seat, or the other player isn't instantaneous.
     """
 
     def __init__(
@@ -55,50 +55,50 @@ class ChatEnvironment:
         game: Game,
         seat: str | None = None,
         other: RosterEntry = RANDOM,
-        player: ModelSeat = NOBODY,
+        player: ModelSeat = NULL_OBSERVER,
     ) -> None:
-        places = {one.name: one.place for one in game.seats}
-        self.seat = seat or next(iter(places))
-        if self.seat not in places:
-            raise CheaptalkError(f"{game.name} has no seat {suggest(self.seat, list(places))}")
+        seats = {actor.name: actor.seat for actor in game.actors}
+        self.seat = seat or next(iter(seats))
+        if self.seat not in seats:
+            raise CheaptalkError(f"{game.name} has no seat {suggest(self.seat, list(seats))}")
         self.game = game
         self._player = player.player(game)
         self._others = {
-            name: _decide(other, game, place)
-            for name, place in places.items() if name != self.seat
+            name: _decide(other, game, seat_name)
+            for name, seat_name in seats.items() if name != self.seat
         }  # fmt: skip
         self._table: Table | None = None
         self._thinking: Thinking | None = None
 
     @property
     def table(self) -> Table:
-        """The match itself, for whoever scores it: it knows what the seat does not.
+        """The current match, for scoring; it contains other seats' private information.
 
         Raises:
-            CheaptalkError: none has begun.
+            CheaptalkError: no match has started.
         """
         if self._table is None:
             raise CheaptalkError("there is no match: begin one with reset")
         return self._table
 
     def reset(self, seed: str) -> Observed:
-        """Begin a match; equal seeds deal alike, and others play alike."""
-        self._table = Table(self.game, self.game.deal(Chance(seed)), seed)
+        """Start a match; equal seeds give the same instance and the same play of other seats."""
+        self._table = Table(self.game, self.game.draw_instance(Chance(seed)), seed)
         self._thinking = None
         return self._ask(None)
 
-    def step(self, said: str | Reply) -> Observed:
-        """Answer.
+    def step(self, response: str | Reply) -> Observed:
+        """Process a response.
 
         Args:
-            said: a text that is whole, or a reply, which may be cut off or none at all.
+            response: a complete text, or a reply, which can be truncated or empty.
 
         Raises:
-            CheaptalkError: nothing is asked: the match is over, or none has begun.
+            CheaptalkError: there is no open request: the match is over or hasn't started.
         """
         if self._table is None or self._thinking is None:
             raise CheaptalkError("nothing is asked: begin a match with reset")
-        reply = Reply(text=said, finish="stop") if isinstance(said, str) else said
+        reply = Reply(text=response, finish="stop") if isinstance(response, str) else response
         try:
             call = self._thinking.send(reply)
         except StopIteration as end:
@@ -111,14 +111,14 @@ class ChatEnvironment:
         return self._shown(call, None)
 
     def _ask(self, kind: Kind | None) -> Observed:
-        """Let the others play, until the seat is asked or the match is over."""
+        """Let the other seats play until this seat has a request or the match is over."""
         assert self._table is not None
         while self._table.pending and self.seat not in self._table.pending:
             name = next(iter(self._table.pending))
-            self._table.answer(name, self._others[name](self._table.asked(name)))
+            self._table.answer(name, self._others[name](self._table.request(name)))
         if not self._table.pending:
             return self._ended(kind)
-        self._thinking = self._player.answer(self._table.asked(self.seat))
+        self._thinking = self._player.answer(self._table.request(self.seat))
         return self._shown(next(self._thinking), kind)
 
     def _ended(self, kind: Kind | None) -> Observed:
@@ -133,14 +133,17 @@ class ChatEnvironment:
         return Observed(call.messages, 0.0, False, kind)
 
 
-def _decide(other: RosterEntry, game: Game, place: str) -> Decide:
-    filled = other.seat(game, place)
+def _decide(opponent: RosterEntry, game: Game, seat: str) -> Decide:
+    filled = opponent.seat(game, seat)
     if filled is None:
-        raise CheaptalkError(f"the other seats of {game.name}: {other.form.why_idle([game.name])}")
-    if not filled.instant:
-        known = ", ".join(sorted(game_box(game.name).strategies))
         raise CheaptalkError(
-            f"the other seats of {game.name} must be scripted, by one of its strategies: {known}"
+            f"the other seats of {game.name}: {opponent.form.why_idle([game.name])}"
+        )
+    if not filled.instant:
+        strategies = ", ".join(sorted(get_game(game.name).strategies))
+        raise CheaptalkError(
+            f"the other seats of {game.name} must be scripted, by one of its strategies: "
+            f"{strategies}"
         )
     return filled.decide()
 
@@ -159,20 +162,20 @@ def chat_environment(
     other: str | Mapping[str, Any] = "random",
     **player: Any,
 ) -> ChatEnvironment:
-    """An environment, as study files write games and players.
+    """Return an environment for a game and players written as in study files.
 
     Args:
-        parameters: those of the game that are not its defaults.
-        other: a strategy, or it with its settings, such as ``{"strategy": "greedy"}``.
-        player: how the seat is asked, such as ``style="tagged"``.
+        parameters: game parameters that differ from the defaults.
+        other: a strategy, or a mapping with its settings, such as ``{"strategy": "greedy"}``.
+        player: settings of the seat's player, such as ``style="tagged"``.
 
     Raises:
-        CheaptalkError: there is no such game or seat, or a setting is wrong.
+        CheaptalkError: there is no such game or seat, or a setting is invalid.
 
     >>> asked = chat_environment("deal_or_no_deal", other="fair", style="tagged").reset("a seed")
     >>> asked.messages[0].role, asked.over
     ('system', False)
     """
-    rules = legal(game_box(game).rules, parameters or {})
-    own = legal(ModelSeat, {"model": NOBODY.model, **player})
-    return ChatEnvironment(rules, seat, _entry(other), own)
+    rules = legal(get_game(game).rules, parameters or {})
+    settings = legal(ModelSeat, {"model": NULL_OBSERVER.model, **player})
+    return ChatEnvironment(rules, seat, _entry(other), settings)

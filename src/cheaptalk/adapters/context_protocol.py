@@ -1,4 +1,4 @@
-"""A guest's seat as a server of the Model Context Protocol: a client's model sits down by tools."""
+"""A Model Context Protocol server through which a client's model plays as a remote agent."""
 
 import hmac
 import json
@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from cheaptalk.adapters.guest import Guest, GuestError, guest_token
+from cheaptalk.adapters.remote_agent import RemoteAgent, RemoteAgentError, agent_token
 from cheaptalk.extras import needing
 
 PATIENCE = 60.0
-"""Seconds for which a tool tries again where nobody answers."""
+"""Seconds for which a tool retries while the agent server is unreachable."""
 INSTRUCTIONS = """You sit at a table of cheaptalk and play games of bargaining, negotiation and
 persuasion against others. Each question comes whole: its messages hold the rules, all that you were
 told and said so far, and what is asked now. Use the tools: wait for a question, answer it, and go
@@ -38,41 +38,43 @@ NEXT = {
     "waiting": "nothing is asked now: use the tool wait",
     "over": "the games have ended: nothing is left to do",
 }
-"""What to do in each state."""
+"""The next step in each state."""
 Scope: TypeAlias = MutableMapping[str, Any]
 App: TypeAlias = Callable[[Scope, Any, Any], Awaitable[None]]
 
 
 def mcp_server(url: str, token: str | None = None) -> Any:
-    """The server of a guest's seat, of MCP's own Python SDK; it needs ``[mcp]``.
+    """Return an MCP server for a remote agent, built with MCP's Python SDK; it needs ``[mcp]``.
 
     Args:
-        url: where the guest looks and answers, as it was shown when the run began.
-        token: shown there, too; by default that of the environment variable
-            ``CHEAPTALK_GUEST_TOKEN``.
+        url: the agent server's URL for the remote agent, shown at the start of the run.
+        token: the agent's token, shown there too; by default from the environment variable
+            ``CHEAPTALK_AGENT_TOKEN``.
 
     Raises:
-        CheaptalkError: the SDK is not installed.
-        GuestError: there is no token, or the URL is none.
+        CheaptalkError: the SDK isn't installed.
+        RemoteAgentError: the token is missing or the URL is invalid.
     """
     with needing("mcp"):
         sdk = import_module("mcp.server")
-    made: Any = getattr(sdk, "MCPServer", None) or sdk.FastMCP  # as it was called before mcp 2
-    errors = import_module(f"{made.__module__.rpartition('.')[0]}.exceptions")
-    server = made("cheaptalk", instructions=INSTRUCTIONS, log_level="ERROR")
-    Guest(url, token)  # what is wrong is said here, not to the first client
+    server_class: Any = (
+        getattr(sdk, "MCPServer", None) or sdk.FastMCP
+    )  # as it was called before mcp 2
+    errors = import_module(f"{server_class.__module__.rpartition('.')[0]}.exceptions")
+    server = server_class("cheaptalk", instructions=INSTRUCTIONS, log_level="ERROR")
+    RemoteAgent(url, token)  # what is wrong is said here, not to the first client
 
-    async def shown(seconds: float, said: tuple[str, dict[str, Any]] | None = None) -> Any:
-        """What is asked, after an answer was given if there is one."""
+    async def shown(seconds: float, sent_answer: tuple[str, dict[str, Any]] | None = None) -> Any:
+        """Send an answer, if any, and return the state with the open request."""
         try:
-            async with Guest(url, token, PATIENCE) as guest:
-                if said is not None:
-                    await guest.answer(*said)
-                seen = await guest.look(min(max(seconds, 0), 60), 1)
-        except GuestError as refused:
+            async with RemoteAgent(url, token, PATIENCE) as remote_agent:
+                if sent_answer is not None:
+                    await remote_agent.answer(*sent_answer)
+                state = await remote_agent.look(min(max(seconds, 0), 60), 1)
+        except RemoteAgentError as refused:
             raise errors.ToolError(str(refused)) from None
-        asked = {"question": seen["questions"][0]} if seen["questions"] else {}
-        return {"state": seen["state"], "next": NEXT[seen["state"]], **asked}
+        request = {"question": state["questions"][0]} if state["questions"] else {}
+        return {"state": state["state"], "next": NEXT[state["state"]], **request}
 
     async def look() -> dict[str, Any]:
         return dict(await shown(0))
@@ -86,62 +88,64 @@ def mcp_server(url: str, token: str | None = None) -> Any:
         text: str = "",
         seconds: float = 10,
     ) -> dict[str, Any]:
-        said = ({} if answer is None else {"answer": answer}) | ({"text": text} if text else {})
-        return dict(await shown(seconds, (call, said)))
+        fields = ({} if answer is None else {"answer": answer}) | ({"text": text} if text else {})
+        return dict(await shown(seconds, (call, fields)))
 
     for tool, does in ((look, LOOK), (wait, WAIT), (answer, ANSWER)):
         server.add_tool(tool, description=does)
     return server
 
 
-def serve_mcp(url: str, token: str | None = None, there: socket.socket | None = None) -> None:
-    """Serve a guest's seat to a client of MCP until it leaves; it needs ``[mcp]``.
+def serve_mcp(url: str, token: str | None = None, listener: socket.socket | None = None) -> None:
+    """Serve a remote agent to an MCP client until it disconnects; it needs ``[mcp]``.
 
     Args:
-        url: as :func:`mcp_server` takes it.
-        token: the same.
-        there: a socket at which it serves by streamable HTTP, at the path ``/mcp``, to whoever
-            sends the guest's token as a bearer token; None to serve one client by standard input
-            and output.
+        url: see :func:`mcp_server`.
+        token: see :func:`mcp_server`.
+        listener: a socket for streamable HTTP at the path ``/mcp``; clients must send the remote
+            agent's token as a bearer token. None to serve one client over standard input and
+            output.
 
     Raises:
-        CheaptalkError: the SDK is not installed.
-        GuestError: there is no token, or the URL is none.
+        CheaptalkError: the SDK isn't installed.
+        RemoteAgentError: the token is missing or the URL is invalid.
     """
     server = mcp_server(url, token)
-    if there is None:
+    if listener is None:
         with standard_streams_lent():
             server.run("stdio")
         return
     uvicorn = import_module("uvicorn")
-    app = locked(server.streamable_http_app(), guest_token(token))
+    app = locked(server.streamable_http_app(), agent_token(token))
     settings = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1)
-    uvicorn.Server(settings).run(sockets=[there])
+    uvicorn.Server(settings).run(sockets=[listener])
 
 
 @contextmanager
 def standard_streams_lent() -> Iterator[None]:
-    """Duplicates of standard input and output in their places: before mcp 2 the SDK closes them."""
-    own = sys.stdin, sys.stdout
+    """Replace standard input and output by duplicates, because the SDK before 2 closes them."""
+    original = sys.stdin, sys.stdout
     with (
-        os.fdopen(os.dup(own[0].fileno()), encoding="utf-8") as sys.stdin,
-        os.fdopen(os.dup(own[1].fileno()), "w", encoding="utf-8") as sys.stdout,
+        os.fdopen(os.dup(original[0].fileno()), encoding="utf-8") as sys.stdin,
+        os.fdopen(os.dup(original[1].fileno()), "w", encoding="utf-8") as sys.stdout,
     ):
         try:
             yield
         finally:
-            sys.stdin, sys.stdout = own
+            sys.stdin, sys.stdout = original
 
 
 def locked(app: App, token: str) -> App:
-    """An application that answers those alone who send a token as a bearer token."""
+    """Return an application that requires the token as a bearer token."""
     right = f"Bearer {token}".encode()
-    body = json.dumps({"error": "send the guest's token as Authorization: Bearer TOKEN"}).encode()
+    body = json.dumps(
+        {"error": "send the remote agent's token as Authorization: Bearer TOKEN"}
+    ).encode()
     headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
 
     async def answering(scope: Scope, receive: Any, send: Any) -> None:
-        shown = dict(scope.get("headers") or ()).get(b"authorization", b"")
-        if scope["type"] != "http" or hmac.compare_digest(shown, right):
+        header = dict(scope.get("headers") or ()).get(b"authorization", b"")
+        if scope["type"] != "http" or hmac.compare_digest(header, right):
             await app(scope, receive, send)
             return
         await send({"type": "http.response.start", "status": 401, "headers": headers})

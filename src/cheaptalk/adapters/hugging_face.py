@@ -1,7 +1,7 @@
-"""Hugging Face: a study as a dataset that ``datasets`` loads, with its card, and its push.
+"""Export a study as a Hugging Face dataset with a dataset card, and upload it.
 
-A dataset is a folder: the Parquet files of an export with their codebook in ``data``, and beside
-them the card, ``README.md``, whose head says which file is which table.
+A dataset is a folder: ``data`` contains the Parquet files of an export and their codebook; the
+header of the card, ``README.md``, lists the tables with their files.
 """
 
 from collections import Counter
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import jinja2
 
+from cheaptalk.atomic_files import whole_folder
 from cheaptalk.extras import needing
 from cheaptalk.records import Store
 from cheaptalk.records.exports.exporter import Exported, export
@@ -20,7 +21,6 @@ from cheaptalk.records.store.queries import overview
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.registry import game_title
 from cheaptalk.studies import Study
-from cheaptalk.whole_files import whole_folder
 from cheaptalk.yaml_files import as_block
 
 CARD = jinja2.Template(
@@ -28,7 +28,7 @@ CARD = jinja2.Template(
     undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True,
 )  # fmt: skip
 ROWS = {
-    "matches": "a match: game, parameters, players, outcome, payoffs, measures",
+    "matches": "a match: game, parameters, players, outcome, payoffs, metrics",
     "answers": "an answer: who, to which question, the move, and the raw reply",
     "calls": "a call to a model: all that was sent, and all that came back",
     "judgements": "a verdict of a judge on an answer, a seat or a match",
@@ -37,13 +37,13 @@ ROWS = {
     "plays": "a game of a person, and what it paid",
     "payments": "a payment to a person",
 }
-"""What a row of each table is."""
+"""The meaning of a row in each table."""
 SIZES = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"))
-"""How the Hub calls datasets of fewer rows than this."""
+"""The Hub's size category below this number of rows."""
 
 
 class Uploader(Protocol):
-    """What sends a folder to the Hub: ``huggingface_hub.HfApi``, or what acts like it."""
+    """An uploader of folders: ``huggingface_hub.HfApi`` or a compatible object."""
 
     def create_repo(
         self, repo_id: str, *, repo_type: str, private: bool, exist_ok: bool
@@ -56,7 +56,7 @@ class Uploader(Protocol):
 
 
 class _Game(NamedTuple):
-    """A game of a study, and its matches by status."""
+    """A game of a study with its number of matches by status."""
 
     name: str
     title: str
@@ -74,23 +74,23 @@ def write_dataset(
     people: bool = False,
     workers: int = 1,
 ) -> Exported:
-    """Write a study as a dataset, whole or not at all.
+    """Write a study as a dataset, atomically.
 
-    ``datasets.load_dataset(FOLDER, "matches")`` then loads a table of it.
+    ``datasets.load_dataset(FOLDER, "matches")`` then loads a table.
 
     Args:
         store: the store, its file or its URL.
-        to: a folder, which must not exist or be empty.
-        title: what the dataset is called; by default the study's name.
-        licence: under which it may be used, as the Hub names it, such as ``cc-by-4.0``.
-        citation: how it wants to be cited, for the card.
-        people: whether to write the tables of people who took part, where some did. What they wrote
-            at tables stands in the other tables in any case.
-        workers: processes that write at the same time, as :func:`.export` has them.
+        to: a folder that doesn't exist or is empty.
+        title: the dataset's title; by default the study's name.
+        licence: its licence by the Hub's name, such as ``cc-by-4.0``.
+        citation: the citation for the card.
+        people: whether to include the participants' tables. Other tables contain what
+            participants wrote in matches in any case.
+        workers: number of writing processes; see :func:`.export`.
 
     Raises:
-        StoreError: the store holds no such study.
-        CheaptalkError: the study has no match, the place cannot be written, or polars is missing.
+        StoreError: the store contains no such study.
+        CheaptalkError: the study has no match, the folder can't be written, or polars is missing.
     """
     name = study if isinstance(study, str) else study.name
     with Store.opened(store) as opened:
@@ -112,22 +112,22 @@ def write_dataset(
 def push_dataset(
     folder: Path | str, repo: str, *, private: bool = True, api: Uploader | None = None
 ) -> str:
-    """Send a dataset to the Hugging Face Hub; what its ``data`` held before is replaced.
+    """Upload a dataset to the Hugging Face Hub, replacing its previous ``data``.
 
-    Read its card and tables first: what is public once stays so.
+    Check the card and tables first: published data can't be withdrawn.
 
     Args:
-        folder: as :func:`write_dataset` wrote it.
-        repo: its repository, ``OWNER/NAME``; made where there is none.
-        private: whether a new one is seen by its owner alone.
-        api: what sends it; by default ``huggingface_hub.HfApi()``, which takes the token from
-            ``HF_TOKEN`` or ``hf auth login``.
+        folder: a folder written by :func:`write_dataset`.
+        repo: the repository, ``OWNER/NAME``, created if missing.
+        private: whether a new repository is private.
+        api: the uploader; by default ``huggingface_hub.HfApi()``, with the token from ``HF_TOKEN``
+            or ``hf auth login``.
 
     Returns:
-        The repository's address.
+        The repository's URL.
 
     Raises:
-        CheaptalkError: the folder is no dataset, or huggingface_hub is not installed.
+        CheaptalkError: the folder isn't a dataset, or huggingface_hub isn't installed.
     """
     if not (Path(folder) / "README.md").is_file() or not (Path(folder) / "data").is_dir():
         raise CheaptalkError(f"{folder} is no dataset; make one with write_dataset")
@@ -151,7 +151,7 @@ def _card(
     licence: str | None,
     citation: str | None,
 ) -> str:
-    """The card of a dataset with these tables."""
+    """Return the dataset card for these tables."""
     summary = store.study(study)
     counts: dict[str, Counter[str]] = {}
     for pairing in overview(store, study, past=True).pairings:

@@ -1,7 +1,7 @@
-"""A seat as an environment of OpenEnv: a server with which trainers play, many matches at once.
+"""A seat as an OpenEnv environment: a server with which trainers play many matches in parallel.
 
-OpenEnv's clients, and trainers that build on them (trl, verifiers and others), send each answer and
-get the chat that is to be answered next, and at the end the reward.
+OpenEnv's clients, and trainers that build on them (trl, verifiers and others), send each response
+and receive the next chat to answer, and the reward at the end.
 """
 
 from collections.abc import Mapping
@@ -21,38 +21,38 @@ def openenv_app(
     sessions: int = 64,
     **player: Any,
 ) -> Any:
-    """The server of a seat, for uvicorn; it needs ``[openenv]``.
+    """Return the server of a seat, for uvicorn; it needs ``[openenv]``.
 
-    An action has a ``text``; an observation has ``messages``, and ``kind``, which says what became
-    of the answer before. Equal seeds deal alike.
+    An action has a ``text``; an observation has ``messages`` and ``kind``, the kind of the previous
+    answer. Equal seeds give the same instance.
 
     Args:
-        parameters: those of the game that are not its defaults.
-        seat: which seat is played; the first one's if not said.
-        other: a strategy that plays all other seats, or it with its settings.
-        sessions: matches at once at most.
-        player: how the seat is asked, such as ``style="tagged"``.
+        parameters: game parameters that differ from the defaults.
+        seat: the seat to play; by default the first.
+        other: a strategy for all other seats, or a mapping with its settings.
+        sessions: maximum number of concurrent matches.
+        player: settings of the seat's player, such as ``style="tagged"``.
 
     Returns:
-        An application of FastAPI.
+        A FastAPI application.
 
     Raises:
-        CheaptalkError: there is no such game or seat, or a setting is wrong.
-        ImportError: OpenEnv is not installed.
+        CheaptalkError: there is no such game or seat, or a setting is invalid.
+        ImportError: OpenEnv isn't installed.
     """
     core = import_module("openenv.core.env_server")
 
     class Answer(core.Action):  # type: ignore[misc, name-defined]
         text: str
 
-    class Asked(core.Observation):  # type: ignore[misc, name-defined]
+    class Asking(core.Observation):  # type: ignore[misc, name-defined]
         messages: list[dict[str, str]]
         kind: str | None = None
 
     def asked(now: Observed) -> Any:
-        told = [one.model_dump(include={"role", "content"}) for one in now.messages]
+        messages = [message.model_dump(include={"role", "content"}) for message in now.messages]
         reward = now.reward if now.over else None
-        return Asked(messages=told, kind=now.kind, done=now.over, reward=reward)
+        return Asking(messages=messages, kind=now.kind, done=now.over, reward=reward)
 
     class Seat(core.Environment):  # type: ignore[misc, name-defined]
         SUPPORTS_CONCURRENT_SESSIONS = True
@@ -77,5 +77,5 @@ def openenv_app(
 
     Seat()  # what is wrong is said here, not to the first client
     return core.create_app(
-        Seat, Answer, Asked, env_name=f"cheaptalk {game}", max_concurrent_envs=sessions
+        Seat, Answer, Asking, env_name=f"cheaptalk {game}", max_concurrent_envs=sessions
     )

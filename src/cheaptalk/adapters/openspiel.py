@@ -1,8 +1,8 @@
-"""The games as games of OpenSpiel, for its algorithms: trees, regrets, best responses, learning.
+"""The games as OpenSpiel games, for its algorithms (CFR, best responses, learning).
 
-Players who decide at once do so one after the other, unseen. What nature deals is drawn at chance
-nodes that say how likely each outcome is: a deal each where they can be listed, else the seed that
-a deal is drawn by, byte for byte. So a history of actions is all there is to a state.
+Simultaneous decisions are made one after the other, unobserved. The instance is drawn at chance
+nodes with known probabilities: one outcome per instance if they can be listed, else the bytes of
+the instance's seed. The history of actions therefore determines the state.
 """
 
 import json
@@ -25,46 +25,47 @@ except ModuleNotFoundError as lacking:
 
 np = needed("numpy")
 
-MOST_DEALS = 10_000
-"""Deals up to which each is an outcome of one chance node."""
+MOST_INSTANCES = 10_000
+"""Maximum number of instances as outcomes of one chance node."""
 BYTES, BYTE = 4, 256
-"""Chance nodes that draw the seed of a deal where there are more, and the outcomes of each."""
+"""Chance nodes that draw the seed of an instance otherwise, and the outcomes of each."""
 PLAIN = '{}[]":\\ '
-"""What stands in the parameters of a game's string as it is; commas and brackets cut it."""
+"""Characters left unquoted in a game string's parameters; OpenSpiel splits at commas and
+brackets."""
 
 
 class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
-    """A game with its parameters; a subclass for each game says which one it plays.
+    """An OpenSpiel game; a subclass for each game names the one that it plays.
 
     Args:
-        parameters: OpenSpiel's own, one of which holds the game's as quoted JSON.
+        parameters: OpenSpiel's parameters, one of which contains the game's as quoted JSON.
 
     Attributes:
-        arrays: the game as array functions.
-        draws: how many chance nodes come before play.
-        outcomes: what each may come to, with its probability.
+        arrays: the array game.
+        draws: number of chance nodes before play.
+        outcomes: the outcomes of a chance node with their probabilities.
     """
 
     plays: ClassVar[str]
 
     def __init__(self, parameters: Mapping[str, str]) -> None:
         self.arrays = read_array_game(self.plays, read(parameters["parameters"]))
-        self._deals, chances = listed(self.arrays)
-        self.draws = BYTES if not self._deals else int(len(self._deals) > 1)
+        self._instances, chances = listed(self.arrays)
+        self.draws = BYTES if not self._instances else int(len(self._instances) > 1)
         self.outcomes = list(enumerate(chances))
         super().__init__(game_type(self.arrays, self.draws), self._info(), parameters)
 
     def _info(self) -> Any:
         rules = self.arrays.rules
         bounds = rules.declared_bounds("payoff_bounds").values()
-        least, most = min(low for low, _ in bounds), max(high for _, high in bounds)
-        slack = SLACK * max(1.0, abs(least), abs(most))
+        minimum, maximum = min(low for low, _ in bounds), max(high for _, high in bounds)
+        slack = SLACK * max(1.0, abs(minimum), abs(maximum))
         return pyspiel.GameInfo(
             num_distinct_actions=self.arrays.actions,
             max_chance_outcomes=len(self.outcomes) if self.draws else 0,
             num_players=len(self.arrays.players),
-            min_utility=least - slack,
-            max_utility=most + slack,
+            min_utility=minimum - slack,
+            max_utility=maximum + slack,
             utility_sum=shared_sum(rules),
             max_game_length=self.arrays.longest,
         )
@@ -88,23 +89,23 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
         """
         if params:
             raise CheaptalkError(f"observers of {self.arrays.rules.name} take no parameters")
-        own = pyspiel.PrivateInfoType.SINGLE_PLAYER
-        if kind and not (kind.public_info and kind.private_info == own):
+        single_player = pyspiel.PrivateInfoType.SINGLE_PLAYER
+        if kind and not (kind.public_info and kind.private_info == single_player):
             return None
         return SpielObserver(self.arrays)
 
-    def begun(self, drawn: Sequence[int]) -> Any:
-        """The match that nature's draws begin, as arrays."""
-        if self._deals:
-            return self.arrays.of_deals([self._deals[drawn[0] if drawn else 0]])
-        return self.arrays.at_table(str(int.from_bytes(drawn)))
+    def begun(self, draws: Sequence[int]) -> Any:
+        """Return the array state after the chance nodes' outcomes."""
+        if self._instances:
+            return self.arrays.from_instances([self._instances[draws[0] if draws else 0]])
+        return self.arrays.from_seed(str(int.from_bytes(draws)))
 
 
 class SpielState(pyspiel.State):  # type: ignore[misc] # OpenSpiel ships no types
-    """A match under way.
+    """The state of a match.
 
     Attributes:
-        match: as arrays; None until nature has dealt.
+        match: the array state; None until the instance is drawn.
     """
 
     def __init__(self, game: SpielGame) -> None:
@@ -162,57 +163,57 @@ class SpielState(pyspiel.State):  # type: ignore[misc] # OpenSpiel ships no type
 
     def __str__(self) -> str:
         return "; ".join(
-            f"{'nature' if one.player < 0 else self._arrays.players[one.player]}: "
-            f"{self._action_to_string(one.player, one.action)}"
-            for one in self.full_history()
+            f"{'nature' if step.player < 0 else self._arrays.players[step.player]}: "
+            f"{self._action_to_string(step.player, step.action)}"
+            for step in self.full_history()
         )
 
 
 class SpielObserver:
-    """What a seat knows, which is also all it ever knew; zeros until nature has dealt.
+    """The observation of a seat with perfect recall; zeros until the instance is drawn.
 
     Attributes:
-        tensor: the observation of the arrays.
-        dict: its pieces by name; they share the tensor's memory.
+        tensor: the observation of the array game.
+        dict: its parts by name, which share the tensor's memory.
     """
 
     def __init__(self, arrays: ArrayGame[Any, Any]) -> None:
         self._arrays = arrays
         self.tensor = np.zeros(arrays.observed, np.float32)
-        ends = np.cumsum(list(arrays.pieces.values()))
-        self.dict = dict(zip(arrays.pieces, np.split(self.tensor, ends[:-1]), strict=True))
+        ends = np.cumsum(list(arrays.features.values()))
+        self.dict = dict(zip(arrays.features, np.split(self.tensor, ends[:-1]), strict=True))
 
     def set_from(self, state: SpielState, player: int) -> None:
-        """Look at a state from a seat, by number."""
-        known = state.match is not None
-        self.tensor[:] = self._arrays.observe(state.match, player)[0] if known else 0
+        """Set the observation to that of a seat, by number."""
+        has_match = state.match is not None
+        self.tensor[:] = self._arrays.observe(state.match, player)[0] if has_match else 0
 
     def string_from(self, state: SpielState, player: int) -> str:
-        """The pieces in words: equal texts are equal knowledge."""
+        """Return the parts as text; equal texts mean equal information."""
         self.set_from(state, player)
         return "; ".join(f"{name} {' '.join(map(str, piece))}" for name, piece in self.dict.items())
 
 
 def listed(arrays: ArrayGame[Any, Any]) -> tuple[list[Any], list[float]]:
-    """All deals with their chances; where there are too many, none, and the chances of a byte."""
+    """Return all instances with their probabilities, or none and a byte's if there are too many."""
     try:
-        deals, chances = arrays.every_deal()
+        instances, chances = arrays.every_instance()
     except NotArrayed:
-        deals, chances = [], []
-    if 0 < len(deals) <= MOST_DEALS:
-        return deals, chances
+        instances, chances = [], []
+    if 0 < len(instances) <= MOST_INSTANCES:
+        return instances, chances
     return [], [1 / BYTE] * BYTE
 
 
 def shared_sum(rules: Game) -> float | None:
-    """What all players get together, where that is the same however they play."""
+    """Return the sum of all payoffs if it is constant, else None."""
     bounds = rules.declared_bounds("total_bounds").values()
-    least, most = sum(low for low, _ in bounds), sum(high for _, high in bounds)
-    return float(least) if least == most else None
+    minimum, maximum = sum(low for low, _ in bounds), sum(high for _, high in bounds)
+    return float(minimum) if minimum == maximum else None
 
 
 def game_type(arrays: ArrayGame[Any, Any], draws: int) -> Any:
-    """What OpenSpiel is told of a game, with what may come before play."""
+    """Return OpenSpiel's description of a game, with the number of chance outcomes."""
     name, count, kinds = arrays.rules.name, len(arrays.players), pyspiel.GameType
     chance, sums = kinds.ChanceMode, kinds.Utility
     return kinds(
@@ -234,18 +235,18 @@ def game_type(arrays: ArrayGame[Any, Any], draws: int) -> Any:
 
 
 def short_name(game: str) -> str:
-    """What a game is called in OpenSpiel."""
+    """Return a game's name in OpenSpiel."""
     return f"cheaptalk_{game}"
 
 
 def read(quoted: str) -> dict[str, Any]:
-    """The parameters of a game, from those of OpenSpiel."""
+    """Return a game's parameters, parsed from OpenSpiel's."""
     try:
-        found: dict[str, Any] = json.loads(unquote(quoted))
+        data: dict[str, Any] = json.loads(unquote(quoted))
     except json.JSONDecodeError as error:
         raise CheaptalkError(f"parameters: {error}") from None
-    expect(found, dict, 'parameters by name, such as {"rounds":1},')
-    return found
+    expect(data, dict, 'parameters by name, such as {"rounds":1}')
+    return data
 
 
 def loaded(game: str, quoted: str) -> SpielGame:
@@ -256,10 +257,10 @@ def loaded(game: str, quoted: str) -> SpielGame:
     """
     name = short_name(game)
     if name not in pyspiel.registered_names():
-        made = type(name, (SpielGame,), {"plays": game})
-        pyspiel.register_game(game_type(read_array_game(game, read(quoted)), 1), made)
-    found: SpielGame = pyspiel.load_game(name, {"parameters": quoted})
-    return found
+        game_class = type(name, (SpielGame,), {"plays": game})
+        pyspiel.register_game(game_type(read_array_game(game, read(quoted)), 1), game_class)
+    spiel_game: SpielGame = pyspiel.load_game(name, {"parameters": quoted})
+    return spiel_game
 
 
 def openspiel_game(game: str, parameters: Mapping[str, Any] | None = None) -> SpielGame:

@@ -1,7 +1,7 @@
-"""The games as environments of PettingZoo: agents that act in turns, or all at once.
+"""The games as PettingZoo environments, with agents that act in turns or simultaneously.
 
-An agent is a place of the game. It observes numbers, takes one of finitely many actions, of which
-a mask says which are legal, and is rewarded at the end with its payoff.
+An agent is a seat of the game. It observes numbers, takes one of finitely many actions, masked by
+legality, and receives its payoff as the reward at the end.
 """
 
 from collections.abc import Mapping
@@ -24,20 +24,20 @@ except ModuleNotFoundError as lacking:
 np = needed("numpy")
 
 Seen: TypeAlias = dict[str, Any]
-"""What an agent is shown: ``observation``, and ``action_mask`` with a 1 for each legal action."""
+"""An agent's observation: ``observation``, and ``action_mask`` with a 1 for each legal action."""
 
 
 class Seats:
-    """The places of a game as agents, one match after another.
+    """The seats of a game as agents, one match after another.
 
     Args:
-        game: as array functions.
-        seed: what matches depend on until :meth:`begin` is given another.
+        game: the array game.
+        seed: seed of the matches until :meth:`begin` sets another.
 
     Attributes:
-        metadata: as PettingZoo has it.
-        agents: the places, in order.
-        observations, actions: what each can see and do.
+        metadata: PettingZoo's metadata.
+        agents: the seats, in order.
+        observations, actions: the agents' observation and action spaces.
     """
 
     def __init__(self, game: ArrayGame[Any, Any], seed: int) -> None:
@@ -60,10 +60,10 @@ class Seats:
         )
 
     def begin(self, seed: int | None) -> None:
-        """Deal the first match of a seed, or without one the next."""
+        """Start the first match of a seed, or the next match without one."""
         if seed is not None:
             self._seed, self._matches = seed, 0
-        self._state = self.game.at_table(f"{self._seed}/{self._matches}")
+        self._state = self.game.from_seed(f"{self._seed}/{self._matches}")
         self._matches += 1
 
     @property
@@ -72,17 +72,17 @@ class Seats:
 
     @property
     def turn(self) -> str:
-        """Whose turn it is."""
+        """The agent whose turn it is."""
         return self.agents[int(self.game.turn(self._state)[0])]
 
     @property
     def payoffs(self) -> dict[str, float]:
-        """What each agent got, in the game's unit."""
+        """The agents' payoffs, in the game's unit."""
         return dict(zip(self.agents, self.game.returns(self._state)[0].tolist(), strict=True))
 
-    def seen(self, agent: str, asked: bool) -> Seen:
-        """What an agent is shown; nothing is legal for one that is not asked."""
-        legal = self.game.legal(self._state)[0] & asked
+    def seen(self, agent: str, is_active: bool) -> Seen:
+        """Return an agent's observation; without a request, no action is legal."""
+        legal = self.game.legal(self._state)[0] & is_active
         return self._shown(agent, legal)
 
     def seen_at_once(self) -> dict[str, Seen]:
@@ -91,12 +91,12 @@ class Seats:
         What is legal for one does not depend on what others answer at once, so that the masks are
         those after any of their actions.
         """
-        seen, state = {}, self._state
+        observations, state = {}, self._state
         for agent in self.agents:
             legal = self.game.legal(state)[0]
-            seen[agent] = self._shown(agent, legal)
+            observations[agent] = self._shown(agent, legal)
             state = self.game.step(state, legal.argmax(keepdims=True))
-        return seen
+        return observations
 
     def _shown(self, agent: str, legal: Any) -> Seen:
         numbers = self.game.observe(self._state, self.agents.index(agent))[0]
@@ -143,7 +143,7 @@ class PettingZooEnv(Spaces, AECEnv):  # type: ignore[misc] # PettingZoo ships no
     """
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin a match: the first one of a seed, or without one the next."""
+        """Start the first match of a seed, or the next match without one."""
         self._seats.begin(seed)
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -154,7 +154,7 @@ class PettingZooEnv(Spaces, AECEnv):  # type: ignore[misc] # PettingZoo ships no
         self.agent_selection = self._seats.turn
 
     def observe(self, agent: str) -> Seen:
-        return self._seats.seen(agent, asked=agent == self.agent_selection)
+        return self._seats.seen(agent, is_active=agent == self.agent_selection)
 
     def step(self, action: Any) -> None:
         """Take an action for the agent whose turn it is; None for one whose match is over.
@@ -186,7 +186,7 @@ class PettingZooParallelEnv(Spaces, ParallelEnv):  # type: ignore[misc] # Pettin
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Seen], dict[str, dict[str, Any]]]:
-        """Begin a match: the first one of a seed, or without one the next."""
+        """Start the first match of a seed, or the next match without one."""
         self._seats.begin(seed)
         self.agents = list(self.possible_agents)
         return self._seats.seen_at_once(), {agent: {} for agent in self.agents}
@@ -230,7 +230,7 @@ def pettingzoo_env(
 ) -> PettingZooEnv:
     """A game as an environment of PettingZoo in which agents act in turns (AEC).
 
-    Equal seeds deal alike: the N-th match after ``reset(seed=S)``, counted from 0, is dealt and
+    Equal seeds instance alike: the N-th match after ``reset(seed=S)``, counted from 0, is dealt and
     drawn as at a table under the seed ``"S/N"``.
 
     Args:

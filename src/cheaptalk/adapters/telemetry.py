@@ -1,9 +1,9 @@
-"""Telemetry: traces and metrics of a run for OpenTelemetry, by its conventions for generative AI.
+"""OpenTelemetry traces and metrics of a run, by the semantic conventions for generative AI.
 
-A match is a span, and each sending of a call to a model is one below it. They are named after the
-semantic conventions for generative AI, v0.1.0 (spans and metrics of client inference); what is
-ours begins with ``cheaptalk.``. What was said is left out unless it is asked for: prompts hold what
-one seat alone may know.
+A match is a span, and each attempt of a model call is a child span. Names follow the semantic
+conventions for generative AI, v0.1.0 (spans and metrics of client inference); cheaptalk's own begin
+with ``cheaptalk.``. Contents are omitted by default, because prompts contain a seat's private
+information.
 """
 
 import json
@@ -15,13 +15,13 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from cheaptalk import __version__
-from cheaptalk.calls.desk import Models
+from cheaptalk.calls.dispatcher import Models
 from cheaptalk.extras import needing
 from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.records import Ended, Status
-from cheaptalk.studies import Onlooker, PlannedMatch
-from cheaptalk.studies.runs.onlooker import End
+from cheaptalk.studies import PlannedMatch, RunObserver
+from cheaptalk.studies.runs.observer import End
 
 Attributes: TypeAlias = dict[str, Any]
 PROVIDERS: Mapping[str, str] = {
@@ -31,15 +31,15 @@ PROVIDERS: Mapping[str, str] = {
     "mistral": "mistral_ai",
     "xai": "x_ai",
 }
-"""The providers that the conventions call otherwise than we do."""
+"""The conventions' names of providers that differ from cheaptalk's."""
 PORTS = {"http": 80, "https": 443}
 SECONDS = [0.01 * 2**power for power in range(14)]
-"""Bounds of the buckets of durations that the conventions ask for."""
+"""Bucket bounds of durations in the conventions."""
 TOKENS = [4**power for power in range(14)]
-"""The same of tokens."""
+"""Bucket bounds of token counts in the conventions."""
 
 
-class Telemetry(Onlooker):
+class Telemetry(RunObserver):
     """Makes spans and metrics of matches and calls: the ``onlooker`` of a run or a host.
 
     Args:
@@ -82,12 +82,12 @@ class Telemetry(Onlooker):
         game = match.configuration.game
         about = {"cheaptalk.study": study, "cheaptalk.game": game.name}
         players = {
-            f"cheaptalk.player.{place}": seated.label
-            for place, seated in zip(game.places, match.seating, strict=True)
+            f"cheaptalk.player.{seat}": seated.label
+            for seat, seated in zip(game.seats, match.seating, strict=True)
         }
-        own = about | players | {"cheaptalk.match": match.id}
+        attributes = about | players | {"cheaptalk.match": match.id}
         began = perf_counter()
-        with self._span(f"match {game.name}", "INTERNAL", own) as span:
+        with self._span(f"match {game.name}", "INTERNAL", attributes) as span:
 
             def tell(end: End) -> None:
                 status = _status(end)
@@ -106,11 +106,13 @@ class Telemetry(Onlooker):
             number: of the call, as :class:`.Models` get it.
         """
         about = _named(call)
-        own = about | _asked(call) | _where(number)
+        attributes = about | _asked(call) | _where(number)
         if self.content:
-            own["gen_ai.input.messages"] = json.dumps([_message(one) for one in call.messages])
+            attributes["gen_ai.input.messages"] = json.dumps(
+                [_message(message) for message in call.messages]
+            )
         began = perf_counter()
-        with self._span(f"chat {about['gen_ai.request.model']}", "CLIENT", own) as span:
+        with self._span(f"chat {about['gen_ai.request.model']}", "CLIENT", attributes) as span:
 
             def tell(reply: Reply) -> None:
                 about.update(_answering(reply))
@@ -120,8 +122,8 @@ class Telemetry(Onlooker):
                     span.set_attribute("gen_ai.output.messages", json.dumps([_answer(reply)]))
                 if reply.failure is not None:
                     about["error.type"] = str(reply.status or reply.failure)
-                    said = reply.detail if self.content else None
-                    self._fail(span, about["error.type"], said)
+                    detail = reply.detail if self.content else None
+                    self._fail(span, about["error.type"], detail)
 
             try:
                 yield tell
@@ -132,7 +134,7 @@ class Telemetry(Onlooker):
                 self._seconds.record(perf_counter() - began, about)
 
     def _count(self, reply: Reply, about: Attributes) -> None:
-        """Note the tokens of a reply, if anybody counted them."""
+        """Record the tokens of a reply, if they are known."""
         if reply.usage.input_tokens:
             self._tokens.record(reply.usage.input_tokens, about | {"gen_ai.token.type": "input"})
             self._tokens.record(reply.usage.output_tokens, about | {"gen_ai.token.type": "output"})
@@ -150,13 +152,13 @@ class Telemetry(Onlooker):
                 self._fail(span, type(error).__qualname__)
                 raise
 
-    def _fail(self, span: Any, error: str, said: str | None = None) -> None:
+    def _fail(self, span: Any, error: str, detail: str | None = None) -> None:
         span.set_attribute("error.type", error)
-        span.set_status(self._trace.StatusCode.ERROR, said)
+        span.set_status(self._trace.StatusCode.ERROR, detail)
 
 
 class _Traced:
-    """Models whose calls have spans."""
+    """Models whose calls create spans."""
 
     def __init__(self, models: Models, telemetry: Telemetry) -> None:
         self._models = models
@@ -191,8 +193,8 @@ def open_telemetry(*, content: bool = False) -> Iterator[Telemetry]:
         resources = import_module("opentelemetry.sdk.resources")
         spans = import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter")
         numbers = import_module("opentelemetry.exporter.otlp.proto.http.metric_exporter")
-    ours = resources.Resource.create({"service.name": "cheaptalk"})
-    resource = ours.merge(resources.OTELResourceDetector().detect())
+    own_resource = resources.Resource.create({"service.name": "cheaptalk"})
+    resource = own_resource.merge(resources.OTELResourceDetector().detect())
     tracer = tracing.TracerProvider(resource=resource, shutdown_on_exit=False)
     tracer.add_span_processor(batches.BatchSpanProcessor(spans.OTLPSpanExporter()))
     reader = readers.PeriodicExportingMetricReader(numbers.OTLPMetricExporter())
@@ -205,7 +207,7 @@ def open_telemetry(*, content: bool = False) -> Iterator[Telemetry]:
 
 
 def _status(end: End) -> str:
-    """How the playing of a match ended, in the words of records."""
+    """Return the final status of a match as in the records."""
     if isinstance(end, Ended):
         return end.status.value
     return Status.LIVE.value if end is None else Status.FAILED.value
@@ -219,21 +221,21 @@ def _named(call: ModelCall) -> Attributes:
     """
     name = ModelName.parse(call.model)
     url = urlsplit(name.url)
-    found: Attributes = {
+    attributes: Attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": PROVIDERS.get(name.provider, name.provider),
         "gen_ai.request.model": name.model,
     }
     if url.hostname:
         port = url.port or PORTS[url.scheme]
-        found |= {"server.address": url.hostname, "server.port": port}
-    return found
+        attributes |= {"server.address": url.hostname, "server.port": port}
+    return attributes
 
 
 def _asked(call: ModelCall) -> Attributes:
-    """How a model is to answer, as far as that is set."""
+    """Return the settings of a call as attributes."""
     settings = call.settings
-    found = {
+    attributes = {
         "gen_ai.request.temperature": settings.temperature,
         "gen_ai.request.top_p": settings.top_p,
         "gen_ai.request.max_tokens": settings.max_tokens,
@@ -242,7 +244,7 @@ def _asked(call: ModelCall) -> Attributes:
         "gen_ai.request.stream": settings.stream,
         "gen_ai.output.type": "json" if call.form else None,
     }
-    return {key: value for key, value in found.items() if value is not None}
+    return {key: value for key, value in attributes.items() if value is not None}
 
 
 def _where(number: str) -> Attributes:
@@ -256,33 +258,35 @@ def _where(number: str) -> Attributes:
         "gen_ai.conversation.id": f"{match}/{seat}",
         "cheaptalk.match": match,
         "cheaptalk.request": int(request),
-        "cheaptalk.seat": seat,
+        "cheaptalk.actor": seat,
         "cheaptalk.attempt": int(attempt),
         "cheaptalk.sending": int(sending),
     }
 
 
 def _answering(reply: Reply) -> Attributes:
-    """Who answered, as far as that came back."""
+    """Return the responding model's attributes, as far as they are known."""
     return {"gen_ai.response.model": reply.model} if reply.model else {}
 
 
 def _used(reply: Reply) -> Attributes:
-    """What a reply took, and why it ended."""
+    """Return a reply's token counts and finish reason as attributes."""
     usage = reply.usage
-    found: Attributes = {"gen_ai.response.finish_reasons": [reply.finish]} if reply.finish else {}
+    attributes: Attributes = (
+        {"gen_ai.response.finish_reasons": [reply.finish]} if reply.finish else {}
+    )
     if usage.input_tokens:
-        found |= {
+        attributes |= {
             "gen_ai.usage.input_tokens": usage.input_tokens,
             "gen_ai.usage.output_tokens": usage.output_tokens,
             "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
             "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
         }
-    return found
+    return attributes
 
 
-def _message(said: ChatMessage) -> dict[str, Any]:
-    return {"role": said.role, "parts": [{"type": "text", "content": said.content}]}
+def _message(message: ChatMessage) -> dict[str, Any]:
+    return {"role": message.role, "parts": [{"type": "text", "content": message.content}]}
 
 
 def _answer(reply: Reply) -> dict[str, Any]:

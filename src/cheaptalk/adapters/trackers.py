@@ -1,7 +1,7 @@
-"""Experiment trackers: TensorBoard, Weights & Biases and MLflow are told how a run goes.
+"""Experiment trackers that receive a run's progress: TensorBoard, Weights & Biases and MLflow.
 
-A tracker takes numbers by name at steps: of a run at matches that have ended or failed, of a
-training at matches that it has learned from. It is found by its name among ``TRACKERS``.
+A tracker receives metrics by name at steps: for a run, the number of matches that ended or failed;
+for a training, the number of matches learned from. Trackers are found by name in ``TRACKERS``.
 """
 
 import os
@@ -25,27 +25,27 @@ from cheaptalk.rules.registry import Registry
 from cheaptalk.studies import Progress, Study
 
 PACE = 2.0
-"""Seconds between two times that a tracker is told how a run goes."""
+"""Minimum seconds between two reports to a tracker."""
 
 
 class Tracker(AbstractContextManager["Tracker"], ABC):
-    """Keeps numbers by name and step, until it is closed.
+    """Stores numbers by name and step until it is closed.
 
     Args:
-        where: they are kept, as the tracker has it; its usual place if empty.
-        run: what they are of.
+        location: where to store them, in the tracker's format; its default if empty.
+        run: the name of the run.
     """
 
     @abstractmethod
-    def __init__(self, where: str, run: str) -> None: ...
+    def __init__(self, location: str, run: str) -> None: ...
 
     @abstractmethod
     def log(self, step: int, values: Mapping[str, float]) -> None:
-        """Keep numbers. Steps do not fall; their names have letters, digits and ``_-./``."""
+        """Store numbers. Steps never decrease; names consist of letters, digits and ``_-./``."""
 
     @abstractmethod
     def close(self) -> None:
-        """Write what is not written yet."""
+        """Write pending numbers."""
 
     def __exit__(
         self,
@@ -62,16 +62,18 @@ class TensorBoard(Tracker):
     Numbers from there on that an earlier process left, as it was killed, are hidden.
     """
 
-    def __init__(self, where: str, run: str) -> None:
+    def __init__(self, location: str, run: str) -> None:
         with needing("tensorboard"):
             self._writer_of = import_module("tensorboardX").SummaryWriter
-        self._folder = Path(where or "runs") / run
+        self._folder = Path(location or "runs") / run
         self._writer: Any = None
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         if self._writer is None:
-            own = f".{time.time_ns()}"  # two files of one second would be one file
-            self._writer = self._writer_of(str(self._folder), purge_step=step, filename_suffix=own)
+            suffix = f".{time.time_ns()}"  # two files of one second would be one file
+            self._writer = self._writer_of(
+                str(self._folder), purge_step=step, filename_suffix=suffix
+            )
         for name, number in values.items():
             self._writer.add_scalar(name, number, step)
         self._writer.flush()
@@ -88,11 +90,11 @@ class WeightsAndBiases(Tracker):
     sends it at once.
     """
 
-    def __init__(self, where: str, run: str) -> None:
+    def __init__(self, location: str, run: str) -> None:
         with needing("wandb"):
             wandb = import_module("wandb")
         self._run = wandb.init(
-            project=where or "cheaptalk", name=run, reinit="create_new",
+            project=location or "cheaptalk", name=run, reinit="create_new",
             mode=os.environ.get("WANDB_MODE", "offline"),
             settings=wandb.Settings(console="off", silent=True),
         )  # fmt: skip
@@ -110,12 +112,14 @@ class MLflow(Tracker):
     Where no URI is named, ``MLFLOW_TRACKING_URI`` or MLflow itself says where that is.
     """
 
-    def __init__(self, where: str, run: str) -> None:
+    def __init__(self, location: str, run: str) -> None:
         with needing("mlflow"):
-            self._client = import_module("mlflow").MlflowClient(where or None)
+            self._client = import_module("mlflow").MlflowClient(location or None)
             self._metric = import_module("mlflow.entities").Metric
-        known = self._client.get_experiment_by_name("cheaptalk")
-        experiment = known.experiment_id if known else self._client.create_experiment("cheaptalk")
+        existing = self._client.get_experiment_by_name("cheaptalk")
+        experiment = (
+            existing.experiment_id if existing else self._client.create_experiment("cheaptalk")
+        )
         self._run = self._client.create_run(experiment, run_name=run).info.run_id
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
@@ -133,7 +137,7 @@ def _is_tracker(thing: Any) -> bool:
 
 
 TRACKERS: Registry[type[Tracker]] = Registry("tracker", "cheaptalk.trackers", _is_tracker)
-"""The trackers by their names."""
+"""The trackers by name."""
 
 
 def tracker(written: str, run: str) -> Tracker:
@@ -148,8 +152,8 @@ def tracker(written: str, run: str) -> Tracker:
         UnknownName: there is no such tracker.
         CheaptalkError: its package is not installed.
     """
-    name, _, where = written.partition(":")
-    return TRACKERS.find(name)(where, run)
+    name, _, location = written.partition(":")
+    return TRACKERS.find(name)(location, run)
 
 
 class Follower:
@@ -188,24 +192,24 @@ class Follower:
         self._tracker.log(_step(progress), self._how_far(progress) | paid)
 
     def _how_far(self, progress: Progress) -> dict[str, float]:
-        found: dict[str, float | None] = {
+        numbers: dict[str, float | None] = {
             "matches/done": progress.done,
             "matches/forfeited": progress.forfeited,
             "matches/failed": progress.failed,
             "matches/left": progress.left,
         }
-        found |= _spent(progress)
+        numbers |= _spent(progress)
         for player, kinds in progress.kinds.items():
             for kind, count in kinds.items():
-                found[f"answers/{self._plain(player)}/{kind}"] = count
-        return {name: number for name, number in found.items() if number is not None}
+                numbers[f"answers/{self._plain(player)}/{kind}"] = count
+        return {name: number for name, number in numbers.items() if number is not None}
 
     def _plain(self, label: str) -> str:
         """A player's label in letters that all trackers take; no two are alike."""
         if label not in self._names:
             plain = re.sub(r"[^\w.-]+", "_", label)
-            alike = sum(re.sub(r"[^\w.-]+", "_", one) == plain for one in self._names)
-            self._names[label] = f"{plain}_{alike + 1}" if alike else plain
+            duplicates = sum(re.sub(r"[^\w.-]+", "_", name) == plain for name in self._names)
+            self._names[label] = f"{plain}_{duplicates + 1}" if duplicates else plain
         return self._names[label]
 
 
@@ -230,9 +234,9 @@ def _mean_payoffs(store: Store, study: str) -> Iterator[tuple[str, str, str, flo
     for game, frame in match_frames(store, study, only=()).items():
         seats = pl.concat([
             frame.select(
-                role=pl.lit(role), player=f"player.{place}", payoff=f"payoff.{place}"
+                role=pl.lit(role), player=f"player_{seat}", payoff=f"payoff_{seat}"
             )
-            for place, role in roles[game].items()
+            for seat, role in roles[game].items()
         ])  # fmt: skip
         means = seats.drop_nulls().group_by("role", "player", maintain_order=True).mean()
         for role, player, mean in means.rows():

@@ -1,4 +1,4 @@
-"""Games as array programs, many matches at once. Loaded when first used; needs ``[report]``."""
+"""Games as array programs for many matches at once; loaded on first use, needs ``[report]``."""
 
 import lazy_loader
 

@@ -1,47 +1,47 @@
-"""Alternating offers of one number, of a grid: what bargaining and negotiation have in common."""
+"""Alternating offers of a number on a grid: the common part of bargaining and negotiation."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+from cheaptalk.arrays.chance import draw_below
 from cheaptalk.arrays.games import Array, ArrayGame, namespace, one_hot
-from cheaptalk.arrays.luck import below
 from cheaptalk.games.extras import needed
-from cheaptalk.rules import Action, Asked, Deal, Game
+from cheaptalk.rules import Action, DecisionRequest, Game, Instance
 
 np = needed("numpy")
 
 Rules = TypeVar("Rules", bound=Game)
 ROLES = ("alice", "bob")
 RUNNING = -1
-"""How a match stands that is under way; one that has ended stands at the answer that ended it."""
+"""The status of a running match; after the end, the status is the final answer's number."""
 
 
 class Haggle(NamedTuple):
-    """Matches of alternating offers.
+    """States of alternating offers.
 
     Attributes:
-        offers: made so far, by their places on the grid; 0 where none was. Shape (..., rounds).
-        moves: offers and answers so far; shape (...).
-        stands: ``RUNNING``, or the answer that ended the match; shape (...).
+        offers: offers so far, as points of the grid; 0 if not yet made. Shape (..., rounds).
+        moves: the number of offers and answers so far; shape (...).
+        status: ``RUNNING``, or the answer that ended the match; shape (...).
     """
 
     offers: Array
     moves: Array
-    stands: Array
+    status: Array
 
 
 class AlternatingOffers(ArrayGame[Rules, Haggle]):
-    """Alice offers in odd stages and Bob answers, in even ones the other way round.
+    """Alternating offers: Alice proposes in odd stages and Bob in even ones.
 
-    Actions are the answers, in the order of ``answers``, and behind them the offers of a grid from
-    its lowest point to its highest. No luck is dealt.
+    The first actions are ``answers`` in order, followed by the offers of the grid from its lowest
+    to its highest point. There are no random draws.
 
     Args:
-        parts: into which the grid is divided: it has one point more.
+        parts: the number of intervals of the grid, one less than its points.
 
     Attributes:
-        answers: by the words of the rules; the first is the one after which others may follow.
+        answers: the rules' names of the answers; only the first one lets the match continue.
     """
 
     answers: ClassVar[Sequence[str]]
@@ -52,51 +52,51 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
         self.parts = parts
         self.replies = self.possible(rules)
         self.players = ROLES
-        self.luck = 0
+        self.uniforms = 0
         self.rounds: int = self.rules.horizon.rounds
         self.longest = 2 * self.rounds
         self.actions = len(self.answers) + parts + 1
-        self.pieces = {"player": 2, "moves": self.longest, "offers": self.rounds}
+        self.features = {"player": 2, "moves": self.longest, "offers": self.rounds}
 
     @staticmethod
     @abstractmethod
     def possible(rules: Any) -> list[bool]:
-        """Which of the answers there are with these rules."""
+        """Return which answers these rules allow."""
 
     @abstractmethod
     def paid(self, offer: Array, stage: Array, ended: Array) -> tuple[Array, Array]:
-        """What Alice and Bob get where a match ended with this answer to this offer.
+        """Return the payoffs of Alice and Bob if a match ends with this answer to this offer.
 
         Args:
-            offer: as a place on the grid.
+            offer: a point of the grid.
             stage: from 0.
-            ended: the answer.
+            ended: the number of the answer.
         """
 
     @abstractmethod
-    def answer_of(self, word: str) -> Action:
-        """An answer to an offer."""
+    def answer(self, word: str) -> Action:
+        """Return the rules' action for an answer."""
 
     @abstractmethod
-    def offer_of(self, place: int) -> Action:
-        """An offer of the grid, without words."""
+    def grid_offer(self, point: int) -> Action:
+        """Return the rules' action for an offer of the grid, without a message."""
 
     @abstractmethod
-    def place_of(self, made: Any) -> int:
-        """Where on the grid an offer is, or the nearest place; of an event or an answer."""
+    def grid_point(self, offer: Any) -> int:
+        """Return the grid point nearest to an offer in an event or an action."""
 
-    def deal(self, luck: Array) -> Haggle:
-        xp, shape = namespace(luck), luck.shape[:-1]
+    def draw_instance(self, uniforms: Array) -> Haggle:
+        xp, shape = namespace(uniforms), uniforms.shape[:-1]
         return self._begun(xp, shape)
 
-    def of_deals(self, deals: Sequence[Deal]) -> Haggle:
-        return self._begun(np, (len(deals),))
+    def from_instances(self, instances: Sequence[Instance]) -> Haggle:
+        return self._begun(np, (len(instances),))
 
-    def every_deal(self) -> tuple[list[Deal], list[float]]:
-        return [Deal()], [1.0]
+    def every_instance(self) -> tuple[list[Instance], list[float]]:
+        return [Instance()], [1.0]
 
-    def deals_of(self, state: Haggle) -> list[Deal]:
-        return [Deal() for _ in state.moves]
+    def instances_of(self, state: Haggle) -> list[Instance]:
+        return [Instance() for _ in state.moves]
 
     def _begun(self, xp: Any, shape: tuple[int, ...]) -> Haggle:
         return Haggle(
@@ -108,7 +108,7 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
         return (state.moves // 2 + state.moves) % 2
 
     def over(self, state: Haggle) -> Array:
-        return state.stands != RUNNING
+        return state.status != RUNNING
 
     def permitted(self, state: Haggle, number: Array) -> Array:
         xp = namespace(state.moves)
@@ -117,11 +117,11 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
         possible = xp.where(answering, answer, number >= len(self.answers))
         return possible & ~self.over(state)[..., None]
 
-    def drawn(self, state: Haggle, luck: Array) -> Array:
+    def random_action(self, state: Haggle, uniforms: Array) -> Array:
         xp = namespace(state.moves)
         answers = xp.asarray(np.flatnonzero(self.replies).astype(np.int32))
         count = xp.where(state.moves % 2 == 1, len(answers), self.parts + 1)
-        number = below(luck, count)
+        number = draw_below(uniforms, count)
         answer = answers[xp.minimum(number, len(answers) - 1)]
         return xp.where(state.moves % 2 == 1, answer, len(self.answers) + number)
 
@@ -130,52 +130,52 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
         answering = state.moves % 2 == 1
         ends = moves & answering & ((action > 0) | (state.moves == self.longest - 1))
         offering = moves & ~answering
-        here = (xp.arange(self.rounds) == (state.moves // 2)[..., None]) & offering[..., None]
-        offers = xp.where(here, (action - len(self.answers))[..., None], state.offers)
-        stands = xp.where(ends, action, state.stands).astype(np.int32)
-        return Haggle(offers, state.moves + (moves & ~ends), stands)
+        mask = (xp.arange(self.rounds) == (state.moves // 2)[..., None]) & offering[..., None]
+        offers = xp.where(mask, (action - len(self.answers))[..., None], state.offers)
+        status = xp.where(ends, action, state.status).astype(np.int32)
+        return Haggle(offers, state.moves + (moves & ~ends), status)
 
     def returns(self, state: Haggle) -> Array:
         xp, stage = namespace(state.moves), state.moves // 2
         offer = xp.take_along_axis(state.offers, stage[..., None], axis=-1)[..., 0]
-        both = xp.stack(self.paid(offer, stage, state.stands), axis=-1)
-        return xp.where(self.over(state)[..., None], both, 0.0)
+        payoffs = xp.stack(self.paid(offer, stage, state.status), axis=-1)
+        return xp.where(self.over(state)[..., None], payoffs, 0.0)
 
     def scale(self, state: Haggle) -> Array:
-        """The most that a player can get."""
-        most = max(high for _, high in self.rules.payoff_bounds().values())
+        """Return the maximum payoff."""
+        maximum = max(high for _, high in self.rules.payoff_bounds().values())
         xp = namespace(state.moves)
-        return xp.full((*state.moves.shape, 2), most, np.float32)
+        return xp.full((*state.moves.shape, 2), maximum, np.float32)
 
     def observe(self, state: Haggle, player: Array) -> Array:
         xp = namespace(state.moves)
         player = xp.broadcast_to(xp.asarray(player), state.moves.shape)
-        pieces = [
+        features = [
             one_hot(xp, player, 2), one_hot(xp, state.moves, self.longest),
             (state.offers / self.parts).astype(np.float32),
         ]  # fmt: skip
-        return xp.concatenate(pieces, axis=-1)
+        return xp.concatenate(features, axis=-1)
 
-    def position(self, asked: Asked) -> Haggle:
+    def position(self, request: DecisionRequest) -> Haggle:
         offers = np.zeros(self.rounds, np.int32)
-        told = [*asked.heard, (asked.event, None)]
-        made = [one for pair in told for one in pair if is_offer(one)]
-        offers[: len(made)] = [self.place_of(one) for one in made] or 0
-        answering = is_offer(asked.event)
-        return Haggle(offers, np.array(2 * len(made) - answering), np.array(RUNNING))
+        history = [*request.heard, (request.event, None)]
+        offers_made = [entry for pair in history for entry in pair if is_offer(entry)]
+        offers[: len(offers_made)] = [self.grid_point(entry) for entry in offers_made] or 0
+        answering = is_offer(request.event)
+        return Haggle(offers, np.array(2 * len(offers_made) - answering), np.array(RUNNING))
 
-    def action(self, asked: Asked, number: int) -> Action:
+    def action(self, request: DecisionRequest, number: int) -> Action:
         if number < len(self.answers):
-            return self.answer_of(self.answers[number])
-        return self.offer_of(number - len(self.answers))
+            return self.answer(self.answers[number])
+        return self.grid_offer(number - len(self.answers))
 
-    def number(self, asked: Asked, action: Action) -> int:
+    def number(self, request: DecisionRequest, action: Action) -> int:
         decision = getattr(action, "decision", None)
         if decision is not None:
             return self.answers.index(decision)
-        return len(self.answers) + self.place_of(action)
+        return len(self.answers) + self.grid_point(action)
 
 
-def is_offer(told: object) -> bool:
-    """Whether something told or answered makes an offer."""
-    return hasattr(told, "price") or hasattr(told, "alice_gain")
+def is_offer(entry: object) -> bool:
+    """Return whether an event or action makes an offer."""
+    return hasattr(entry, "price") or hasattr(entry, "alice_gain")

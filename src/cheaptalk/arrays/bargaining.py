@@ -1,4 +1,4 @@
-"""Bargaining over a sum as array functions, without words; see :class:`.Bargaining`."""
+"""Array functions of bargaining without messages; see :class:`.Bargaining`."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ ACCEPT = 1
 
 
 class BargainingArrays(AlternatingOffers[Bargaining]):
-    """Bargaining over a sum, many matches at once; an offer is what Alice gets, in whole parts."""
+    """Bargaining over a sum; an offer is Alice's number of equal parts."""
 
     answers = ("reject", "accept")
 
@@ -25,24 +25,24 @@ class BargainingArrays(AlternatingOffers[Bargaining]):
 
     def paid(self, offer: Array, stage: Array, ended: Array) -> tuple[Array, Array]:
         xp = namespace(offer)
-        kept = xp.asarray(
-            [[one**age for age in range(self.rounds)] for one in self.rules.discounts]
+        factors = xp.asarray(
+            [[discount**age for age in range(self.rounds)] for discount in self.rules.discounts]
         )
         alice = self.rules.money * offer / self.parts
         gains = (alice, self.rules.money - alice)
         return (
-            xp.where(ended == ACCEPT, gains[0] * kept[0][stage], 0.0),
-            xp.where(ended == ACCEPT, gains[1] * kept[1][stage], 0.0),
+            xp.where(ended == ACCEPT, gains[0] * factors[0][stage], 0.0),
+            xp.where(ended == ACCEPT, gains[1] * factors[1][stage], 0.0),
         )
 
-    def answer_of(self, word: str) -> Action:
+    def answer(self, word: str) -> Action:
         return Reply.model_validate({"decision": word})
 
-    def offer_of(self, place: int) -> Action:
-        alice = self.rules.money * place / self.parts
+    def grid_offer(self, point: int) -> Action:
+        alice = self.rules.money * point / self.parts
         gains = {"alice_gain": alice, "bob_gain": self.rules.money - alice}
         return SpokenOffer(**gains, message="") if self.rules.messages else Offer(**gains)
 
-    def place_of(self, made: Any) -> int:
-        place: int = round(made.alice_gain / self.rules.money * self.parts)
-        return place
+    def grid_point(self, offer: Any) -> int:
+        point: int = round(offer.alice_gain / self.rules.money * self.parts)
+        return point

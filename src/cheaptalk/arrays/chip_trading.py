@@ -1,22 +1,22 @@
-"""Chip trading as array functions; see :class:`.ChipTrading`.
+"""Array functions of chip trading; see :class:`.ChipTrading`.
 
-Arrays take the answers to a proposal one after the other, in the order of the players, and show
-nobody what another answered before the turn is over.
+Arrays process the responses to a proposal one by one, in the order of the players, but reveal none
+of them before the turn ends.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from cheaptalk.arrays.chance import draw_below, draw_distinct, pick
 from cheaptalk.arrays.games import (
     Array,
     ArrayGame,
     NotArrayed,
-    expect_few,
+    check_action_count,
     namespace,
+    of_player,
     one_hot,
-    own,
 )
-from cheaptalk.arrays.luck import below, different, picked
 from cheaptalk.games.chip_trading.events import (
     Briefing,
     Hands,
@@ -27,28 +27,28 @@ from cheaptalk.games.chip_trading.events import (
 )
 from cheaptalk.games.chip_trading.rules import ChipTrading
 from cheaptalk.games.extras import needed
-from cheaptalk.rules import Action, Asked, Chance, Deal
+from cheaptalk.rules import Action, Chance, DecisionRequest, Instance
 
 np = needed("numpy")
 
 DECLINE, ACCEPT, PROPOSE = 0, 1, 2
-"""Actions; from ``PROPOSE`` on they are proposals, see ``ChipTradingArrays.proposed``."""
+"""Actions; the numbers from ``PROPOSE`` on are proposals, see ``ChipTradingArrays.proposed``."""
 ANSWERS = ("decline", "accept")
-NOBODY = -1
+NULL_OBSERVER = -1
 
 
 class Market(NamedTuple):
-    """Matches of chip trading.
+    """States of chip trading.
 
     Attributes:
-        order: whose turn to propose comes when, shape (..., players).
-        worths: of a chip to each player in cents, shape (..., players, colours).
-        lots: numbers in [0, 1) that say who trades if several accept, shape (..., turns).
+        order: the players in the order in which they propose, shape (..., players).
+        worths: a chip's value to each player in cents, shape (..., players, colours).
+        lots: random numbers that choose the partner if several accept, shape (..., turns).
         holdings: chips, shape (..., players, colours).
-        given, wanted: what was proposed in each turn, shape (..., turns, colours).
+        given, wanted: the proposal of each turn, shape (..., turns, colours).
         willing: who accepted in each turn, shape (..., turns, players).
-        partner: who traded with the proposer, or ``NOBODY``, shape (..., turns).
-        moves: proposals and answers so far; shape (...).
+        partner: who traded with the proposer, -1 without a trade; shape (..., turns).
+        moves: the number of proposals and responses so far; shape (...).
     """
 
     order: Array
@@ -63,46 +63,46 @@ class Market(NamedTuple):
 
 
 class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
-    """Chip trading, many matches at once.
+    """Chip trading.
 
-    A proposal wants as many chips of a colour as there are at the most; one that wants more is seen
-    as one that wants all.
+    A proposal requests at most as many chips of a colour as exist; a larger request is treated as a
+    request for all of them.
     """
 
     def __init__(self, rules: ChipTrading) -> None:
         super().__init__(rules)
-        self.players = tuple(rules.places)
+        self.players = tuple(rules.seats)
         self.count, self.colours = len(self.players), len(rules.colours)
         self.turns = rules.rounds * self.count
         self.total = rules.players * rules.chips
         self.ways = (self.colours - 1) * self.total
         self.actions = PROPOSE + self.colours * self.ways * self.total
-        expect_few(rules.name, self.actions)
-        self.luck = self.count + self.count * (self.colours - 1) + self.turns
+        check_action_count(rules.name, self.actions)
+        self.uniforms = self.count + self.count * (self.colours - 1) + self.turns
         self.longest = self.turns * self.count
-        self.pieces = {
+        self.features = {
             "player": self.count, "turn": self.turns, "order": self.count * self.count,
             "worths": self.colours, "holdings": self.count * self.colours,
             "given": self.turns * self.colours, "wanted": self.turns * self.colours,
             "accepted": self.turns, "partners": self.turns * self.count,
         }  # fmt: skip
 
-    # Deals
+    # Instances
 
-    def deal(self, luck: Array) -> Market:
-        xp, shape, count = namespace(luck), luck.shape[:-1], self.count
-        order = different(luck[..., :count], count, count).astype(np.int32)
-        own_luck = luck[..., count : -self.turns].reshape(*shape, count, self.colours - 1)
-        known = xp.asarray(self.rules.values, dtype=np.int32)
-        values = known[below(own_luck, len(self.rules.values))]
-        return self._begun(order, values, luck[..., -self.turns :])
+    def draw_instance(self, uniforms: Array) -> Market:
+        xp, shape, count = namespace(uniforms), uniforms.shape[:-1], self.count
+        order = draw_distinct(uniforms[..., :count], count, count).astype(np.int32)
+        own_uniforms = uniforms[..., count : -self.turns].reshape(*shape, count, self.colours - 1)
+        private_values = xp.asarray(self.rules.values, dtype=np.int32)
+        values = private_values[draw_below(own_uniforms, len(self.rules.values))]
+        return self._begun(order, values, uniforms[..., -self.turns :])
 
-    def of_deals(self, deals: Sequence[Deal]) -> Market:
-        hands = [one for one in deals if isinstance(one, Hands)]
-        order = np.array([[self.players.index(one) for one in hand.order] for hand in hands])
+    def from_instances(self, instances: Sequence[Instance]) -> Market:
+        hands = [instance for instance in instances if isinstance(instance, Hands)]
+        order = np.array([[self.players.index(name) for name in hand.order] for hand in hands])
         values = np.array([
-            [[hand.values[place][colour] for colour in self.rules.colours[1:]]
-             for place in self.players]
+            [[hand.values[seat][colour] for colour in self.rules.colours[1:]]
+             for seat in self.players]
             for hand in hands
         ])  # fmt: skip
         begun = self._begun(order.astype(np.int32), values, np.zeros((len(hands), self.turns)))
@@ -110,7 +110,8 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
 
     def with_chances(self, state: Market, chances: Sequence[Chance]) -> Market:
         lots = [
-            [one("partner", turn + 1).uniform() for turn in range(self.turns)] for one in chances
+            [chance("partner", turn + 1).uniform() for turn in range(self.turns)]
+            for chance in chances
         ]
         return state._replace(lots=np.array(lots))
 
@@ -122,20 +123,23 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         return Market(
             order, worths, lots, xp.full(worths.shape, self.rules.chips, np.int32), none, none,
             xp.zeros((*shape, self.turns, self.count), bool),
-            xp.full((*shape, self.turns), NOBODY, np.int32), xp.zeros(shape, np.int32),
+            xp.full((*shape, self.turns), NULL_OBSERVER, np.int32), xp.zeros(shape, np.int32),
         )  # fmt: skip
 
-    def every_deal(self) -> tuple[list[Deal], list[float]]:
-        raise NotArrayed("chip_trading has too many deals to list, as it draws in play, too")
+    def every_instance(self) -> tuple[list[Instance], list[float]]:
+        raise NotArrayed(
+            "chip_trading has too many instances to list, because it also draws random numbers "
+            "in play"
+        )
 
-    def deals_of(self, state: Market) -> list[Deal]:
+    def instances_of(self, state: Market) -> list[Instance]:
         orders, worths = np.asarray(state.order).tolist(), np.asarray(state.worths).tolist()
         return [
             Hands(
-                order=[self.players[at] for at in order],
+                order=[self.players[index] for index in order],
                 values={
-                    place: dict(zip(self.rules.colours[1:], row[1:], strict=True))
-                    for place, row in zip(self.players, rows, strict=True)
+                    seat: dict(zip(self.rules.colours[1:], row[1:], strict=True))
+                    for seat, row in zip(self.players, rows, strict=True)
                 },
             )
             for order, rows in zip(orders, worths, strict=True)
@@ -147,100 +151,106 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         return state.moves == self.longest
 
     def _proposer(self, state: Market) -> Array:
-        """Whose turn it is to propose; shape (...)."""
-        at = state.moves // self.count % self.count
-        return namespace(state.moves).take_along_axis(state.order, at[..., None], axis=-1)[..., 0]
+        """Return the index of the player who proposes in this turn; shape (...)."""
+        position = state.moves // self.count % self.count
+        return namespace(state.moves).take_along_axis(state.order, position[..., None], axis=-1)[
+            ..., 0
+        ]
 
     def turn(self, state: Market) -> Array:
         xp, proposer = namespace(state.moves), self._proposer(state)
         number = state.moves % self.count - 1
         return xp.where(number < 0, proposer, number + (number >= proposer))
 
-    def _now(self, state: Market, by_turn: Array) -> Array:
-        """What stands in an array for this turn, or the last; shape (..., what the array has)."""
-        return own(by_turn, namespace(by_turn).minimum(state.moves // self.count, self.turns - 1))
+    def _in_this_turn(self, state: Market, by_turn: Array) -> Array:
+        """Return an array's entry for this turn, or for the last one after the end."""
+        return of_player(
+            by_turn, namespace(by_turn).minimum(state.moves // self.count, self.turns - 1)
+        )
 
     def _able(self, state: Market, player: Array) -> Array:
-        """Whether a player holds the chips wanted; shape (...)."""
-        return (own(state.holdings, player) >= self._now(state, state.wanted)).all(axis=-1)
+        """Return whether a player holds the requested chips; shape (...)."""
+        return (of_player(state.holdings, player) >= self._in_this_turn(state, state.wanted)).all(
+            axis=-1
+        )
 
     def permitted(self, state: Market, number: Array) -> Array:
         xp, player = namespace(state.moves), self.turn(state)
-        place = xp.maximum(number - PROPOSE, 0)
-        colour, amount = place // (self.ways * self.total), place // self.ways % self.total + 1
+        code = xp.maximum(number - PROPOSE, 0)
+        colour, amount = code // (self.ways * self.total), code // self.ways % self.total + 1
         colour = xp.broadcast_to(colour, (*state.moves.shape, number.shape[-1]))
-        holds = xp.take_along_axis(own(state.holdings, player), colour, axis=-1) >= amount
+        holds = xp.take_along_axis(of_player(state.holdings, player), colour, axis=-1) >= amount
         able = self._able(state, player)[..., None]
         answers = (number == DECLINE) | ((number == ACCEPT) & able)
         proposing = (state.moves % self.count == 0)[..., None]
         possible = xp.where(proposing, (number >= PROPOSE) & holds, answers)
         return possible & ~self.over(state)[..., None]
 
-    def drawn(self, state: Market, luck: Array) -> Array:
+    def random_action(self, state: Market, uniforms: Array) -> Array:
         xp, player = namespace(state.moves), self.turn(state)
-        stock = own(state.holdings, player)
+        stock = of_player(state.holdings, player)
         proposing = state.moves % self.count == 0
         count = xp.where(
             proposing, stock.sum(axis=-1) * self.ways, 1 + self._able(state, player)
         )  # fmt: skip
-        number = below(luck, count)
-        chip, rest = number // self.ways, number % self.ways
-        before = stock.cumsum(axis=-1)
-        colour = (before <= chip[..., None]).sum(axis=-1)
-        others = xp.where(xp.arange(self.colours) < colour[..., None], stock, 0).sum(axis=-1)
-        place = (colour * self.total + chip - others) * self.ways + rest
-        return xp.where(proposing, PROPOSE + place, number).astype(np.int32)
+        number = draw_below(uniforms, count)
+        chip, want_code = number // self.ways, number % self.ways
+        cumulative = stock.cumsum(axis=-1)
+        colour = (cumulative <= chip[..., None]).sum(axis=-1)
+        earlier_chips = xp.where(xp.arange(self.colours) < colour[..., None], stock, 0).sum(axis=-1)
+        code = (colour * self.total + chip - earlier_chips) * self.ways + want_code
+        return xp.where(proposing, PROPOSE + code, number).astype(np.int32)
 
     def proposed(self, action: Array) -> tuple[Array, Array]:
-        """The chips that an action gives and wants, shape (..., colours) each.
+        """Return the chips that an action gives and requests, shape (..., colours) each.
 
-        Its number counts the colour that is given, its amount, the colour that is wanted, without
-        the one that is given, and its amount, the last one fastest.
+        The action number encodes, from slowest to fastest: the colour given, its amount, the colour
+        requested (skipping the one given) and its amount.
         """
-        xp, place = namespace(action), action - PROPOSE
-        wanted = place % self.total + 1
-        want = place // self.total % (self.colours - 1)
-        given = place // self.ways % self.total + 1
-        give = place // (self.ways * self.total)
+        xp, code = namespace(action), action - PROPOSE
+        amount_wanted = code % self.total + 1
+        want = code // self.total % (self.colours - 1)
+        amount_given = code // self.ways % self.total + 1
+        give = code // (self.ways * self.total)
         want = want + (want >= give)
         colour = xp.arange(self.colours)
         return (
-            xp.where(colour == give[..., None], given[..., None], 0),
-            xp.where(colour == want[..., None], wanted[..., None], 0),
+            xp.where(colour == give[..., None], amount_given[..., None], 0),
+            xp.where(colour == want[..., None], amount_wanted[..., None], 0),
         )
 
     def moved(self, state: Market, action: Array, moves: Array) -> Market:
         xp, phase, player = namespace(state.moves), state.moves % self.count, self.turn(state)
-        here = (xp.arange(self.turns) == (state.moves // self.count)[..., None]) & moves[..., None]
-        given, wanted = self.proposed(xp.maximum(action, PROPOSE))
-        proposes = (here & (phase == 0)[..., None])[..., None]
-        accepts = here & ((phase > 0) & (action == ACCEPT))[..., None]
+        mask = (xp.arange(self.turns) == (state.moves // self.count)[..., None]) & moves[..., None]
+        chips_given, chips_requested = self.proposed(xp.maximum(action, PROPOSE))
+        proposes = (mask & (phase == 0)[..., None])[..., None]
+        accepts = mask & ((phase > 0) & (action == ACCEPT))[..., None]
         is_player = xp.arange(self.count) == player[..., None]
-        after = state._replace(
-            given=xp.where(proposes, given[..., None, :], state.given),
-            wanted=xp.where(proposes, wanted[..., None, :], state.wanted),
+        updated = state._replace(
+            given=xp.where(proposes, chips_given[..., None, :], state.given),
+            wanted=xp.where(proposes, chips_requested[..., None, :], state.wanted),
             willing=state.willing | (accepts[..., None] & is_player[..., None, :]),
         )
-        closed = self._closed(after, here & (phase == self.count - 1)[..., None])
+        closed = self._closed(updated, mask & (phase == self.count - 1)[..., None])
         return closed._replace(moves=state.moves + moves)
 
-    def _closed(self, state: Market, here: Array) -> Market:
-        """Matches after the last answer of a turn, where it is the last of this one."""
-        xp, willing = namespace(state.moves), self._now(state, state.willing)
-        ends = here.any(axis=-1) & willing.any(axis=-1)
-        partner = picked(willing, self._now(state, state.lots)).astype(np.int32)
+    def _closed(self, state: Market, mask: Array) -> Market:
+        """Return the states after the last response of a turn, where it is complete."""
+        xp, willing = namespace(state.moves), self._in_this_turn(state, state.willing)
+        ends = mask.any(axis=-1) & willing.any(axis=-1)
+        partner = pick(willing, self._in_this_turn(state, state.lots)).astype(np.int32)
         players, proposer = xp.arange(self.count), self._proposer(state)
         sign = (players == proposer[..., None]) * 1 - (players == partner[..., None])
-        change = self._now(state, state.wanted) - self._now(state, state.given)
+        change = self._in_this_turn(state, state.wanted) - self._in_this_turn(state, state.given)
         moved = sign[..., None] * change[..., None, :] * ends[..., None, None]
-        traded = here & ends[..., None]
+        traded = mask & ends[..., None]
         return state._replace(
             holdings=(state.holdings + moved).astype(np.int32),
             partner=xp.where(traded, partner[..., None], state.partner),
         )
 
     def gained(self, state: Market) -> Array:
-        """What each player's chips have gained in worth to it, in cents; shape (..., players)."""
+        """Return the gain of each player in cents; shape (..., players)."""
         return (state.worths * (state.holdings - self.rules.chips)).sum(axis=-1)
 
     def returns(self, state: Market) -> Array:
@@ -249,76 +259,80 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         return xp.where(self.over(state)[..., None], gained, 0.0)
 
     def scale(self, state: Market) -> Array:
-        """What a player's first chips are worth to it, in dollars."""
+        """Return the initial worth of each player's chips in dollars."""
         return (state.worths.sum(axis=-1) * self.rules.chips / 100).astype(np.float32)
 
-    # What players know
+    # Observations
 
     def observe(self, state: Market, player: Array) -> Array:
         xp = namespace(state.moves)
         player = xp.broadcast_to(xp.asarray(player), state.moves.shape)
         dearest = max(self.rules.common_value, *self.rules.values)
-        pieces = [  # shares of the largest possible numbers, in [0, 1]
+        features = [  # as shares of their maximum, in [0, 1]
             one_hot(xp, player, self.count), one_hot(xp, state.moves // self.count, self.turns),
-            one_hot(xp, state.order, self.count), own(state.worths, player) / dearest,
+            one_hot(xp, state.order, self.count), of_player(state.worths, player) / dearest,
             *(chips / self.total for chips in (state.holdings, state.given, state.wanted)),
-            own(state.willing.swapaxes(-1, -2), player), one_hot(xp, state.partner, self.count),
+            of_player(state.willing.swapaxes(-1, -2), player),
+            one_hot(xp, state.partner, self.count),
         ]  # fmt: skip
-        flat = [piece.reshape(*state.moves.shape, -1).astype(np.float32) for piece in pieces]
+        flat = [feature.reshape(*state.moves.shape, -1).astype(np.float32) for feature in features]
         return xp.concatenate(flat, axis=-1)
 
-    def position(self, asked: Asked) -> Market:
-        briefing: Briefing = asked.briefing
-        player = self.place_number(asked)
-        given, wanted = chips = np.zeros((2, self.turns, self.colours), np.int32)
+    def position(self, request: DecisionRequest) -> Market:
+        briefing: Briefing = request.briefing
+        player = self.player_index(request)
+        chips_given, chips_requested = chips = np.zeros((2, self.turns, self.colours), np.int32)
         willing = np.zeros((self.turns, self.count), bool)
-        partner = np.full(self.turns, NOBODY)
-        for event, action in [*asked.heard, (asked.event, None)]:
+        partner = np.full(self.turns, NULL_OBSERVER)
+        for event, action in [*request.heard, (request.event, None)]:
             if isinstance(event, (Offered, TurnEnded)):
                 chips[:, event.turn - 1] = self._chips(event.proposal)
             if isinstance(event, TurnEnded) and event.partner is not None:
                 partner[event.turn - 1] = self.players.index(event.partner)
             if isinstance(event, Offered) and isinstance(action, Response):
                 willing[event.turn - 1, player] = action.decision == "accept"
-        holdings = np.array([[count for _, count in stock] for _, stock in asked.event.stocks])
-        order = np.array([self.players.index(one) for one in briefing.order])
+        holdings = np.array([[count for _, count in stock] for _, stock in request.event.stocks])
+        order = np.array([self.players.index(name) for name in briefing.order])
         worths = np.zeros((self.count, self.colours), np.int32)
         worths[player] = [worth for _, worth in briefing.worths]
-        turn = asked.event.turn - 1
+        turn = request.event.turn - 1
         proposer = order[turn % self.count]
-        phase = player - (player > proposer) + 1 if isinstance(asked.event, Offered) else 0
+        phase = player - (player > proposer) + 1 if isinstance(request.event, Offered) else 0
         return Market(
             order,
             worths,
             np.zeros(self.turns),
             holdings,
-            given,
-            wanted,
+            chips_given,
+            chips_requested,
             willing,
             partner,
             np.array(turn * self.count + phase),
         )
 
     def _chips(self, proposal: Proposal) -> list[list[int]]:
-        """The chips that a proposal gives and wants."""
+        """Return the chips that a proposal gives and requests."""
         sides = {proposal.give: proposal.give_amount}, {proposal.want: proposal.want_amount}
-        return [[min(side.get(one, 0), self.total) for one in self.rules.colours] for side in sides]
+        return [
+            [min(side.get(colour, 0), self.total) for colour in self.rules.colours]
+            for side in sides
+        ]
 
-    def action(self, asked: Asked, number: int) -> Action:
+    def action(self, request: DecisionRequest, number: int) -> Action:
         if number < PROPOSE:
             return Response.model_validate({"decision": ANSWERS[number]})
-        given, wanted = (side.tolist() for side in self.proposed(np.array(number)))
-        (give,), (want,) = (np.flatnonzero(side) for side in (given, wanted))
+        chips_given, chips_requested = (side.tolist() for side in self.proposed(np.array(number)))
+        (give,), (want,) = (np.flatnonzero(side) for side in (chips_given, chips_requested))
         return Proposal(
-            give=self.rules.colours[give], give_amount=given[give],
-            want=self.rules.colours[want], want_amount=wanted[want],
+            give=self.rules.colours[give], give_amount=chips_given[give],
+            want=self.rules.colours[want], want_amount=chips_requested[want],
         )  # fmt: skip
 
-    def number(self, asked: Asked, action: Action) -> int:
+    def number(self, request: DecisionRequest, action: Action) -> int:
         if isinstance(action, Response):
             return ANSWERS.index(action.decision)
         assert isinstance(action, Proposal)
-        give, want = (self.rules.colours.index(one) for one in (action.give, action.want))
+        give, want = (self.rules.colours.index(colour) for colour in (action.give, action.want))
         colours = give * self.total + action.give_amount - 1
-        wanted = min(action.want_amount, self.total) - 1
-        return PROPOSE + colours * self.ways + (want - (want > give)) * self.total + wanted
+        amount = min(action.want_amount, self.total) - 1
+        return PROPOSE + colours * self.ways + (want - (want > give)) * self.total + amount

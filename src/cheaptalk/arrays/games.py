@@ -1,14 +1,14 @@
-"""Array games: matches of a game as arrays, many at once, for search and learning.
+"""Array games: many matches at once, as arrays, for search and learning.
 
-An array game plays what the rules play, by pure functions of arrays: NumPy's, or JAX's, which can
-be compiled and run on GPUs. All arrays have the same leading axes, one entry a match. Luck comes as
-numbers in [0, 1), so that whoever plays chooses where it is drawn from::
+An array game plays by a game's rules with pure functions of NumPy or JAX arrays; the latter can be
+compiled and run on GPUs. All arrays have the same leading axes, with one entry per match. The
+caller supplies randomness as numbers in [0, 1)::
 
     game = array_game(ItemBargaining())
-    luck = numpy.random.default_rng(0)
-    state = game.deal(luck.random((1_000, game.luck)))
+    rng = numpy.random.default_rng(0)
+    state = game.draw_instance(rng.random((1_000, game.uniforms)))
     for _ in range(game.longest):
-        state = game.step(state, game.drawn(state, luck.random(1_000)))
+        state = game.step(state, game.random_action(state, rng.random(1_000)))
     game.returns(state).mean(axis=0)
 """
 
@@ -18,260 +18,268 @@ from functools import cached_property
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from cheaptalk.games.extras import needed
-from cheaptalk.rules import Action, Asked, Chance, CheaptalkError, Deal, Game, game_box
+from cheaptalk.rules import (
+    Action,
+    Chance,
+    CheaptalkError,
+    DecisionRequest,
+    Game,
+    Instance,
+    get_game,
+)
 from cheaptalk.rules.errors import legal
 from cheaptalk.rules.registry import Registry
 
 np = needed("numpy")
 
 Array: TypeAlias = Any
-"""An array of NumPy's or of JAX's."""
+"""A NumPy or JAX array."""
 State = TypeVar("State")
 Rules = TypeVar("Rules", bound=Game)
-MOST_ACTIONS = 100_000
-"""Actions up to which a game is played by arrays, as every decision has a mask of them."""
+MAX_ACTIONS = 100_000
+"""The maximum number of actions of an array game, because each decision has a mask of them."""
 
 
 class ArrayGame(ABC, Generic[Rules, State]):
     """A game as array functions.
 
     Args:
-        rules: the game with its parameters; one whose parameters the arrays cannot hold is refused
-            with a :class:`NotArrayed`.
+        rules: the game with its parameters; if arrays can't represent them, :class:`NotArrayed` is
+            raised.
 
     Attributes:
-        players: the places of the game, in order; actions and returns count them so.
-        actions: how many actions there are; an action is a number below it.
-        luck: numbers in [0, 1) that a deal takes, those for what is drawn in play included.
-        longest: most steps of a match.
-        pieces: the pieces of an observation by name, with how many numbers each has.
+        players: the seats of the game in order, which is also the order of actions and returns.
+        actions: the number of actions; an action is a number below it.
+        uniforms: the number of random numbers in [0, 1) per instance, including those used in play.
+        longest: the maximum number of steps of a match.
+        features: the parts of an observation, with their sizes.
     """
 
     players: tuple[str, ...]
     actions: int
-    luck: int
+    uniforms: int
     longest: int
-    pieces: Mapping[str, int]
+    features: Mapping[str, int]
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
 
     @abstractmethod
-    def deal(self, luck: Array) -> State:
-        """Matches that begin.
+    def draw_instance(self, uniforms: Array) -> State:
+        """Return the initial states of randomly drawn matches.
 
         Args:
-            luck: shape (..., ``luck``).
+            uniforms: shape (..., ``uniforms``).
         """
 
     @abstractmethod
-    def of_deals(self, deals: Sequence[Deal]) -> State:
-        """Matches that begin with these deals of the rules, in one axis."""
+    def from_instances(self, instances: Sequence[Instance]) -> State:
+        """Return the initial states of matches with these instances, along one axis."""
 
     @abstractmethod
-    def every_deal(self) -> tuple[list[Deal], list[float]]:
-        """All deals that there are, with their probabilities.
+    def every_instance(self) -> tuple[list[Instance], list[float]]:
+        """Return all instances, with their probabilities.
 
         Raises:
             NotArrayed: there are too many to be listed.
         """
 
     @abstractmethod
-    def deals_of(self, state: State) -> list[Deal]:
-        """The deals with which matches in one axis began."""
+    def instances_of(self, state: State) -> list[Instance]:
+        """Return the instances of matches along one axis."""
 
     def with_chances(self, state: State, chances: Sequence[Chance]) -> State:
-        """Matches that begin, with what is drawn in play coming out as at tables of the rules.
+        """Return initial states whose random draws in play equal those of matches under the rules.
 
         Args:
-            chances: those of the tables, one a match. Where nothing is drawn in play, they change
-                nothing.
+            chances: one per match. They have no effect if the game draws nothing in play.
         """
         return state
 
-    def at_table(self, seed: str) -> State:
-        """A match in an axis of its own, dealt and drawn as at a table under this seed."""
-        return self.with_chances(self.of_deals([self.rules.dealt(seed)]), [Chance(seed)])
+    def from_seed(self, seed: str) -> State:
+        """Return one initial state, drawn like a match of the rules with this seed."""
+        return self.with_chances(
+            self.from_instances([self.rules.instance_of(seed)]), [Chance(seed)]
+        )
 
     @abstractmethod
     def turn(self, state: State) -> Array:
-        """Whose turn it is, by number among the players; shape (...)."""
+        """Return the index of the player who moves next; shape (...)."""
 
     @abstractmethod
     def over(self, state: State) -> Array:
-        """Which matches have ended; shape (...)."""
+        """Return which matches have ended; shape (...)."""
 
     @abstractmethod
     def permitted(self, state: State, number: Array) -> Array:
-        """Which of some actions are legal now; none is in a match that has ended.
+        """Return which of the given actions are legal; none is after the end of a match.
 
         Args:
-            number: actions from 0 to ``actions`` - 1: the same in every match, shape (some,), or
-                others in each, shape (..., some).
+            number: actions from 0 to ``actions`` - 1: the same in every match, shape (count,), or
+                different ones, shape (..., count).
 
         Returns:
-            Booleans, shape (..., some).
+            Booleans, shape (..., count).
         """
 
     def legal(self, state: State) -> Array:
-        """Which actions are legal now; shape (..., ``actions``), none of a match that has ended."""
+        """Return which actions are legal; shape (..., ``actions``). None is after the end."""
         return self.permitted(state, namespace(self.over(state)).arange(self.actions))
 
     @abstractmethod
-    def drawn(self, state: State, luck: Array) -> Array:
-        """A legal action each, all as likely; of a match that has ended any. Shape (...).
+    def random_action(self, state: State, uniforms: Array) -> Array:
+        """Draw a uniform legal action per match, or any action after its end; shape (...).
 
         Args:
-            luck: shape (...).
+            uniforms: shape (...).
         """
 
     def step(self, state: State, action: Array) -> State:
-        """Return the matches after one more action in each.
+        """Return the states after one more action in each match.
 
-        The rules refuse an illegal action, and so does this: its match stays as it was, and nobody
-        is paid for it. A match that has ended stays as it is.
+        An illegal action, or one after the end of a match, leaves the state unchanged.
 
         Args:
             action: shape (...).
         """
         xp = namespace(action)
-        known = (action >= 0) & (action < self.actions)
-        action = xp.where(known, action, 0)
-        return self.moved(state, action, known & self.permitted(state, action[..., None])[..., 0])
+        valid = (action >= 0) & (action < self.actions)
+        action = xp.where(valid, action, 0)
+        return self.moved(state, action, valid & self.permitted(state, action[..., None])[..., 0])
 
     @abstractmethod
     def moved(self, state: State, action: Array, moves: Array) -> State:
-        """Return the matches after one more action where they move; the others as they were.
+        """Return the states after one more action in the matches that move.
 
         Args:
-            action: shape (...), between 0 and ``actions`` - 1.
-            moves: whether the match goes on and the action is legal, shape (...).
+            action: shape (...), from 0 to ``actions`` - 1.
+            moves: whether the match is running and the action is legal, shape (...).
         """
 
     @abstractmethod
     def observe(self, state: State, player: Array) -> Array:
-        """What a player knows, the pieces one behind the other; shape (..., sum of the pieces).
+        """Return a player's observation, all features concatenated; shape (..., ``observed``).
 
         Args:
-            player: by number, shape (...) or a single one.
+            player: the player's index, shape (...) or a single number.
         """
 
     @abstractmethod
     def returns(self, state: State) -> Array:
-        """What players got, in the unit of the game; shape (..., players), 0 before the end."""
+        """Return payoffs in the game's unit; shape (..., players), 0 before the end."""
 
     @abstractmethod
     def scale(self, state: State) -> Array:
-        """What players' returns are divided by to be learned from; shape (..., players).
+        """Return the numbers by which learners divide returns; shape (..., players).
 
-        It is above 0 and known to the player, so that what is best for it stays what it was.
+        They are positive and known to the player, so dividing by them doesn't change the best
+        action.
         """
 
     @abstractmethod
-    def position(self, asked: Asked) -> State:
-        """Return the match as the seat that must decide knows it, without leading axes.
+    def position(self, request: DecisionRequest) -> State:
+        """Return the state of the match as the requested actor knows it, without leading axes.
 
-        It is made of what the seat was asked and told; what the seat can't know is zero. Its legal
-        actions are those of the match, and so is the seat's observation unless :meth:`seen` is
-        overridden.
+        Unknown values are 0. Legal actions follow from this state, and so does the observation
+        unless :meth:`observe_request` is overridden.
         """
 
-    def seen(self, asked: Asked) -> Array:
-        """The observation of a seat that is asked, from what it was asked and told alone."""
-        return self.observe(self.position(asked), np.array(self.place_number(asked)))
+    def observe_request(self, request: DecisionRequest) -> Array:
+        """Return the observation of the requested actor, computed only from what it was shown."""
+        return self.observe(self.position(request), np.array(self.player_index(request)))
 
-    def legal_at(self, asked: Asked) -> Array:
-        """Which actions the seat that must decide may take; shape (``actions``,)."""
-        return self.legal(self.position(asked))
+    def legal_for(self, request: DecisionRequest) -> Array:
+        """Return which actions are legal for this request; shape (``actions``,)."""
+        return self.legal(self.position(request))
 
-    def place_number(self, asked: Asked) -> int:
-        """The seat that must decide, by number among the players."""
-        return self._numbers[asked.seat]
+    def player_index(self, request: DecisionRequest) -> int:
+        """Return the index of the player to whom the request is addressed."""
+        return self._numbers[request.actor]
 
     @cached_property
     def _numbers(self) -> Mapping[str, int]:
-        """The players' numbers by the names of their seats."""
-        return {seat.name: self.players.index(seat.place) for seat in self.rules.seats}
+        """The players' indices by their actors' names."""
+        return {seat.name: self.players.index(seat.seat) for seat in self.rules.actors}
 
     @abstractmethod
-    def action(self, asked: Asked, number: int) -> Action:
-        """The answer that an action stands for, to a seat that is asked."""
+    def action(self, request: DecisionRequest, number: int) -> Action:
+        """Convert an action number to an action of the rules."""
 
     @abstractmethod
-    def number(self, asked: Asked, action: Action) -> int:
-        """The action that an answer stands for."""
+    def number(self, request: DecisionRequest, action: Action) -> int:
+        """Convert an action of the rules to its action number."""
 
     @property
     def observed(self) -> int:
-        """How many numbers an observation has."""
-        return sum(self.pieces.values())
+        """The size of an observation."""
+        return sum(self.features.values())
 
 
 class NotArrayed(CheaptalkError):
-    """A game, or its parameters, that no array game plays."""
+    """A game, or a configuration of it, that can't be played as an array game."""
 
 
 def namespace(array: Array) -> Any:
-    """The functions of arrays of this kind: NumPy or ``jax.numpy``."""
+    """Return the array namespace: NumPy or ``jax.numpy``."""
     return array.__array_namespace__()
 
 
 def one_hot(xp: Any, number: Array, width: int) -> Array:
-    """A row of zeros with a one where a number says; shape (..., ``width``)."""
+    """Return one-hot rows; shape (..., ``width``)."""
     return (number[..., None] == xp.arange(width)).astype(np.float32)
 
 
-def own(array: Array, player: Array) -> Array:
-    """A player's part of an array with an entry for each player in the axis behind the matches'.
+def of_player(array: Array, player: Array) -> Array:
+    """Return a player's entry of an array that has an axis of players after the matches' axes.
 
     Args:
         array: shape (..., players, rest).
-        player: by number, shape (...).
+        player: the player's index, shape (...).
     """
     xp = namespace(player)
-    at = player.reshape(*player.shape, *(1,) * (array.ndim - player.ndim))
-    return xp.take_along_axis(array, at, axis=player.ndim).squeeze(axis=player.ndim)
+    index = player.reshape(*player.shape, *(1,) * (array.ndim - player.ndim))
+    return xp.take_along_axis(array, index, axis=player.ndim).squeeze(axis=player.ndim)
 
 
-def expect_few(game: str, actions: int) -> None:
-    """Refuse a game with more actions than arrays can hold.
+def check_action_count(game: str, actions: int) -> None:
+    """Check that arrays can represent this number of actions.
 
     Raises:
-        NotArrayed: with how many there are.
+        NotArrayed: there are more than :data:`MAX_ACTIONS`.
     """
-    if actions > MOST_ACTIONS:
+    if actions > MAX_ACTIONS:
         raise NotArrayed(
-            f"{game} has {actions:,} actions with these parameters, and arrays play games with up "
-            f"to {MOST_ACTIONS:,}; take smaller ones"
+            f"{game} has {actions:,} actions with these parameters; array games support at most "
+            f"{MAX_ACTIONS:,}; use smaller parameters"
         )
 
 
 def array_game(rules: Game) -> ArrayGame[Any, Any]:
-    """A game as array functions.
+    """Return a game as array functions.
 
     Raises:
-        UnknownName: no array game plays it.
-        NotArrayed: none plays it with its parameters.
+        UnknownName: there is no array version of the game.
+        NotArrayed: the array version doesn't support these parameters.
     """
     return ARRAYS.find(rules.name)(rules)
 
 
 def read_array_game(game: str, parameters: Mapping[str, Any] | None) -> ArrayGame[Any, Any]:
-    """A game as array functions, as study files write games.
+    """Return the array version of a game that is given by its name and parameters.
 
     Raises:
-        UnknownName: there is no such game, or no array game plays it.
-        NotArrayed: none plays it with its parameters.
-        CheaptalkError: a parameter is wrong.
+        UnknownName: the game is unknown or has no array version.
+        NotArrayed: the array version doesn't support these parameters.
+        CheaptalkError: a parameter is invalid.
     """
-    return array_game(legal(game_box(game).rules, parameters or {}))
+    return array_game(legal(get_game(game).rules, parameters or {}))
 
 
-def _is_array_game(thing: object) -> bool:
-    return isinstance(thing, type) and issubclass(thing, ArrayGame)
+def _is_array_game(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, ArrayGame)
 
 
 ARRAYS: Registry[type[ArrayGame[Any, Any]]] = Registry(
     "array game", "cheaptalk.arrays", _is_array_game
 )
-"""The array games by the names of the games that they play."""
+"""The array games by the names of their games."""

@@ -1,4 +1,4 @@
-"""Negotiation of a price as array functions, without words; see :class:`.Negotiation`."""
+"""Array functions of negotiation without messages; see :class:`.Negotiation`."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ np = needed("numpy")
 
 ACCEPT = 1
 TOP = 2.0
-"""The highest price of the grid, in multiples of the greater of both values: no more is worth it to
-anybody. A price that somebody else names above it is seen as this one."""
+"""The highest price of the grid, as a multiple of the greater value, above which nobody gains.
+Higher prices are treated as this price."""
 
 
 class NegotiationArrays(AlternatingOffers[Negotiation]):
-    """Negotiation of a price, many matches at once; prices lie on a grid from 0."""
+    """Negotiation of a price on a grid from 0."""
 
     answers = ("reject", "accept", "john")
 
@@ -40,14 +40,14 @@ class NegotiationArrays(AlternatingOffers[Negotiation]):
             xp.where(ended == ACCEPT, buyer - price, 0.0),
         )
 
-    def answer_of(self, word: str) -> Action:
-        to = ReplyOrJohn if self.rules.outside_option or word == "john" else Reply
-        return to.model_validate({"decision": word})
+    def answer(self, word: str) -> Action:
+        reply_type = ReplyOrJohn if self.rules.outside_option or word == "john" else Reply
+        return reply_type.model_validate({"decision": word})
 
-    def offer_of(self, place: int) -> Action:
-        price = self.top * place / self.parts
+    def grid_offer(self, point: int) -> Action:
+        price = self.top * point / self.parts
         return SpokenPrice(price=price, message="") if self.rules.messages else Price(price=price)
 
-    def place_of(self, made: Any) -> int:
-        place: int = round(made.price / self.top * self.parts)
-        return min(place, self.parts)
+    def grid_point(self, offer: Any) -> int:
+        point: int = round(offer.price / self.top * self.parts)
+        return min(point, self.parts)

@@ -1,1 +1,1 @@
-"""The path of a call: desk, money, pace, cache, batches, and the orders that a run takes."""
+"""Calls to models: dispatcher, budgets, cache, batches and control of a run."""

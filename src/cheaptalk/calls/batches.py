@@ -1,8 +1,8 @@
-"""Playing in a provider's batches: all live matches go one call further with each.
+"""Play in providers' batches: each batch advances all live matches by one call.
 
-Calls wait until no match can go on without a reply; then one batch goes out for each model. A
-batch and its calls are in the store before it is submitted, its replies before anyone acts on them,
-so that a run can be stopped or killed at any moment and its batches collected days later.
+Calls wait until no match can continue without a reply; then one batch per model is submitted. A
+batch and its calls are stored before it is submitted, and its replies before they are used, so that
+a run can be killed at any time and its batches collected days later.
 """
 
 import asyncio
@@ -16,12 +16,12 @@ from typing import NamedTuple
 import msgspec
 
 from cheaptalk.calls.budget import Halted
-from cheaptalk.calls.standstill import Pace
+from cheaptalk.calls.deadlock import Pace
 from cheaptalk.models import Failure, ModelCall, ModelName, Reply
 from cheaptalk.models.batch.protocol import BatchLine, BatchServer, Results, chunks
 from cheaptalk.models.http.failures import EndpointTrouble
 from cheaptalk.models.prices import Prices
-from cheaptalk.models.structured_output import Known, offered, refuses, ways
+from cheaptalk.models.structured_output import RouteSupport, offered, refuses, ways
 from cheaptalk.models.usage import metered
 from cheaptalk.records.ledger.batches import (
     Batch,
@@ -35,22 +35,22 @@ from cheaptalk.records.ledger.ledger import Ledger
 from cheaptalk.rules import counted
 
 POLL = 30.0
-"""Seconds between two looks at a batch."""
+"""Default polling interval of a batch in seconds."""
 READINGS = 5
-"""How often results are read in which replies are missing, before these are given up."""
-SHOWN = 3
-"""Batches whose state is told one by one."""
+"""Number of attempts to read incomplete results before the missing replies are unresolved."""
+MAX_LISTED = 3
+"""Maximum number of batches that are listed individually."""
 LOCKED_OUT = (401, 402, 403, 429)
-"""Statuses that mean, where waiting does not help, a wrong key or no money: the batch stays open
-for a run with both."""
+"""HTTP statuses of a wrong key or an exhausted account if retrying does not help: the batch stays
+open for a later run."""
 
 
 class Batching(NamedTuple):
-    """How a run in batches waits.
+    """Options for a run in batches.
 
     Attributes:
-        wait: whether to wait for batches to end, or to submit them and go.
-        poll: seconds between two looks at a batch.
+        wait: whether to wait for batches to end rather than submit them and exit.
+        poll: polling interval in seconds.
     """
 
     wait: bool = True
@@ -59,21 +59,21 @@ class Batching(NamedTuple):
 
 @dataclass
 class Carrier:
-    """Takes batches to their end.
+    """Submits batches and collects their results.
 
-    The routes are told of the ways of asking that servers refuse, and ``tell`` how far all batches
-    are.
+    Answer formats that servers reject are recorded in the routes; ``tell`` receives the progress of
+    all batches.
 
     Attributes:
-        ply: batches' rounds so far in this run.
-        halted: why batches are waited for no longer, once they are not.
+        ply: number of batch rounds in this run.
+        halted: the reason for no longer waiting, if any.
     """
 
     _ledger: Ledger
     _options: Batching
     _connect: Callable[[ModelName], BatchServer]
     _prices: Prices
-    _routes: Known
+    _routes: RouteSupport
     _tell: Callable[[str], None]
     ply: int = field(default=0, init=False)
     halted: str | None = field(default=None, init=False)
@@ -87,24 +87,24 @@ class Carrier:
             await server.close()
 
     def stop(self, reason: str) -> None:
-        """Wait for no batch any longer."""
+        """Stop waiting for batches."""
         self.halted = reason
         self._stopped.set()
 
     def server(self, model: str) -> BatchServer:
-        """The batch endpoint of a model."""
+        """Return the batch endpoint of a model."""
         if model not in self._servers:
             self._servers[model] = self._connect(ModelName.parse(model))
         return self._servers[model]
 
     async def carry(self, batch: Batch, *, fresh: bool) -> dict[int, Reply]:
-        """Take a batch from where it stands to its end: the replies by the calls' numbers.
+        """Complete a batch from its current state and return the replies by call number.
 
         Args:
-            fresh: whether nobody can have submitted it yet.
+            fresh: whether it cannot have been submitted yet.
 
         Raises:
-            Halted: it is not waited for any longer, or the key is wrong; it stays open.
+            Halted: waiting has stopped, or the key is wrong; the batch stays open.
         """
         server = self.server(batch.model)
         calls = {call.number: ModelCall.model_validate(call.call) for call in batch.calls}
@@ -127,46 +127,48 @@ class Carrier:
             if full:
                 note = partial(note_full, batch=batch, tag=secrets.token_hex(8))
                 batch, fresh = await self._ledger.write(note), True
-                self._say(batch, "waiting for room at the provider's")
-                await self._rest()
+                self._say(batch, "waiting for capacity at the provider")
+                await self._wait()
         replies, settled = {}, []
         for line, (number, call) in zip(lines, calls.items(), strict=True):
-            found = results.replies.get(line.id)
-            reply = self._finished(found or results.rest, call, server, batch)
-            settled.append((number, "unresolved" if lost and not found else _state(reply), reply))
+            received = results.replies.get(line.id)
+            reply = self._finished(received or results.rest, call, server, batch)
+            settled.append(
+                (number, "unresolved" if lost and not received else _state(reply), reply)
+            )
             replies[number] = reply
         await self._ledger.write(partial(collect, batch=batch, replies=settled))
         self._say(batch, None)
         return replies
 
     def _finished(self, reply: Reply, call: ModelCall, server: BatchServer, batch: Batch) -> Reply:
-        """A reply with how it was asked for, how long it took and what it cost."""
+        """Add answer format, duration and cost to a reply."""
         seconds = round(time.time() - batch.planned, 1)
-        more = server.says(call) | {"batch": True, "seconds": seconds}
-        reply = offered(metered(reply.model_copy(update=more), call), call)
+        fields = server.says(call) | {"batch": True, "seconds": seconds}
+        reply = offered(metered(reply.model_copy(update=fields), call), call)
         self._routes.note(call.model, reply.route, reply)
         return reply.model_copy(update={"dollars": self._prices.paid(call.model, reply)})
 
     async def _submit(
         self, server: BatchServer, batch: Batch, lines: Sequence[BatchLine], *, fresh: bool
     ) -> str:
-        """Submit a batch once, however often it takes; what the provider calls it."""
+        """Submit a batch exactly once, with retries, and return its id."""
         while True:
             try:
                 self._say(batch, "being submitted")
-                known = None if fresh else await server.find(batch.tag, lines, batch.planned)
-                return known or await server.submit(batch.tag, lines)
+                name = None if fresh else await server.find(batch.tag, lines, batch.planned)
+                return name or await server.submit(batch.tag, lines)
             except EndpointTrouble as trouble:
                 if not trouble.again:
                     raise
                 self._say(batch, str(trouble))
             fresh = False
-            await self._rest()
+            await self._wait()
 
     async def _collect(self, server: BatchServer, batch: Batch) -> Results:
-        """Wait until a batch has ended, and fetch what came of it.
+        """Wait until a batch has ended, and fetch its results.
 
-        Results that hold fewer replies than there are, as of a transfer cut short, are read again.
+        Incomplete results, for example of an interrupted transfer, are read again.
         """
         assert batch.name is not None
         readings = 0
@@ -179,20 +181,20 @@ class Carrier:
                     readings += 1
                     if not results.missing or readings == READINGS:
                         return results
-                    self._say(batch, f"its results lack {counted(results.missing, 'reply')}")
+                    self._say(batch, f"its results are missing {counted(results.missing, 'reply')}")
             except EndpointTrouble as trouble:
                 if not trouble.again:
                     raise
                 self._say(batch, str(trouble))
             if not self._options.wait and not readings:
-                raise Halted("calls are in a provider's batch; come back later")
-            await self._rest()
+                raise Halted("calls are in a provider's batch; resume the run later")
+            await self._wait()
 
-    async def _rest(self) -> None:
-        """Wait for the time of the next look.
+    async def _wait(self) -> None:
+        """Wait for one polling interval.
 
         Raises:
-            Halted: the run waits no longer.
+            Halted: the run has stopped waiting.
         """
         try:
             await asyncio.wait_for(self._stopped.wait(), self._options.poll)
@@ -201,29 +203,29 @@ class Carrier:
         raise Halted(self.halted)
 
     def _say(self, batch: Batch, state: str | None) -> None:
-        """Tell how far all batches are; None for one that is done with."""
+        """Report the progress of all batches; a state of None removes this one."""
         self._states.pop(batch.id, None)
         if state is not None:
             minutes = (time.time() - batch.planned) / 60
             self._states[batch.id] = f"{state} after {minutes:,.0f} min"
-        shown = [*self._states.values()][:SHOWN]
-        more = len(self._states) - len(shown)
-        batches = "; ".join([*shown, f"{more} more batches"] if more else shown)
+        states = [*self._states.values()][:MAX_LISTED]
+        hidden = len(self._states) - len(states)
+        batches = "; ".join([*states, f"{hidden} more batches"] if hidden else states)
         self._tell(f"ply {self.ply}: {batches}" if self.ply else batches)
 
 
 def _state(reply: Reply) -> str:
-    """What the ledger says of a call: play acts on it, or it is to be sent again or given up."""
+    """Return the ledger state of a call: ``answered`` if play uses it, ``failed`` otherwise."""
     lost = reply.failure is Failure.PROVIDER_ERROR or (reply.failure and reply.retry)
     return "failed" if lost else "answered"
 
 
 SENDINGS = 5
-"""How often a call is put into a batch before its failure is final."""
+"""Maximum number of batches in which a call is sent before its failure is final."""
 
 
 class WaitingCall(NamedTuple):
-    """A call that waits for the next batch, or in one."""
+    """A call that waits for a batch or in one."""
 
     intent: Intent
     call: ModelCall
@@ -232,17 +234,17 @@ class WaitingCall(NamedTuple):
 
 
 class Batches:
-    """Collects calls, submits them together and hands out the replies.
+    """Collects calls, submits them in batches and distributes the replies.
 
     Args:
-        carrier: takes each batch to its end.
-        routes: the ways of asking that are left for each model.
+        carrier: submits and collects batches.
+        routes: the answer formats that each model still supports.
 
     Attributes:
-        in_order: reasons to halt for which calls that are paid for are still waited for.
+        in_order: halt reasons for which submitted calls are still awaited.
     """
 
-    def __init__(self, ledger: Ledger, pace: Pace, carrier: Carrier, routes: Known) -> None:
+    def __init__(self, ledger: Ledger, pace: Pace, carrier: Carrier, routes: RouteSupport) -> None:
         self.in_order: set[str] = set()
         self._ledger = ledger
         self._pace = pace
@@ -253,45 +255,45 @@ class Batches:
         pace.when_still = self._submit_all
 
     async def close(self) -> None:
-        """Stop looking at batches, and close all connections; open batches stay open."""
+        """Stop polling and close all connections; open batches stay open."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._carrier.close()
 
     def stop(self, reason: str) -> None:
-        """Wait for no batch any longer, unless the run is to halt in order."""
+        """Stop waiting for batches, unless the run halts in order."""
         if reason in self.in_order:
             return
         self._carrier.stop(reason)
         waiting, self._queue = self._queue, []
-        for one in waiting:
-            self._pass_on(one, Halted(reason))
+        for waiting_call in waiting:
+            self._pass_on(waiting_call, Halted(reason))
 
     async def reply(self, intent: Intent, call: ModelCall) -> Reply:
-        """What a batch brings for a call. It waits until no match can go on without a reply.
+        """Return a call's reply from a batch, which is submitted once no match can continue.
 
         Raises:
-            Halted: the run does not wait for it; it stays in its batch, if it is in one.
+            Halted: the run has stopped waiting; the call stays in its batch, if it is in one.
         """
         if self._carrier.halted:
             raise Halted(self._carrier.halted)
-        written = self._carrier.server(call.model).line(BatchLine("-" * 40, call))
+        line = self._carrier.server(call.model).line(BatchLine("-" * 40, call))
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        size = len(msgspec.json.encode(written))
+        size = len(msgspec.json.encode(line))
         self._queue.append(WaitingCall(intent, call, size, reply))
         self._pace.rest()
         return await reply
 
-    def asking(self, call: ModelCall) -> ModelCall:
-        """A call as it goes into a batch: by the next way, where its model refuses the first."""
-        way = self._routes.left(call)[0]
-        if call.form is None or way == ways(call)[0]:
+    def next_attempt(self, call: ModelCall) -> ModelCall:
+        """Return the call with the first answer format that its model supports."""
+        route = self._routes.remaining(call)[0]
+        if call.form is None or route == ways(call)[0]:
             return call
-        return call.model_copy(update={"form": call.form.model_copy(update={"route": way})})
+        return call.model_copy(update={"form": call.form.model_copy(update={"route": route})})
 
-    def again(self, call: ModelCall, reply: Reply) -> bool:
-        """Whether a call goes into the next batch: it may succeed there, or by another way."""
+    def should_retry(self, call: ModelCall, reply: Reply) -> bool:
+        """Return whether to put a call into the next batch."""
         if refuses(reply, reply.route):
             return call.form is not None and call.form.route == "auto"
         return bool(reply.failure and reply.retry)
@@ -310,42 +312,42 @@ class Batches:
                 raise end
 
     def _submit_all(self) -> None:
-        """Submit everything that waits: one batch for each model, more if it is too much."""
+        """Submit all waiting calls, in as few batches per model as possible."""
         waiting, self._queue = self._queue, []
         if not waiting:
             return
         self._carrier.ply += 1
         by_model: dict[str, list[WaitingCall]] = {}
-        for one in waiting:
-            by_model.setdefault(one.call.model, []).append(one)
-        for model, ours in by_model.items():
-            for chunk in chunks((one, one.size) for one in ours):
+        for waiting_call in waiting:
+            by_model.setdefault(waiting_call.call.model, []).append(waiting_call)
+        for model, calls in by_model.items():
+            for chunk in chunks((waiting_call, waiting_call.size) for waiting_call in calls):
                 task = asyncio.create_task(self._ask(model, chunk))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 
     async def _ask(self, model: str, waiting: Sequence[WaitingCall]) -> None:
-        """Carry calls through one batch, and pass on what comes of each."""
+        """Send calls in one batch and distribute the replies."""
         try:
-            intents = [one.intent for one in waiting]
+            intents = [waiting_call.intent for waiting_call in waiting]
             plan = partial(
                 plan_batch, model=model, tag=secrets.token_hex(8), intents=intents,
                 study_id=self._ledger.study_id,
             )  # fmt: skip
             batch = await self._ledger.write(plan)
             replies = await self._carrier.carry(batch, fresh=True)
-        except Exception as error:  # noqa: BLE001 - it is the error of each call that waits
-            for one in waiting:
-                self._pass_on(one, error)
+        except Exception as error:  # noqa: BLE001 - it is passed to each waiting call
+            for waiting_call in waiting:
+                self._pass_on(waiting_call, error)
         else:
-            for one, call in zip(waiting, batch.calls, strict=True):
-                self._pass_on(one, replies[call.number])
+            for waiting_call, call in zip(waiting, batch.calls, strict=True):
+                self._pass_on(waiting_call, replies[call.number])
 
-    def _pass_on(self, one: WaitingCall, reply: Reply | Exception) -> None:
-        if one.reply.done():
+    def _pass_on(self, waiting_call: WaitingCall, reply: Reply | Exception) -> None:
+        if waiting_call.reply.done():
             return
         self._pace.go()
         if isinstance(reply, Exception):
-            one.reply.set_exception(reply)
+            waiting_call.reply.set_exception(reply)
         else:
-            one.reply.set_result(reply)
+            waiting_call.reply.set_result(reply)

@@ -1,6 +1,6 @@
-"""Money: what may be spent, what was, and what calls in flight may take.
+"""Budgets: limits, spending and reservations for calls in flight.
 
-How many tokens a call takes is guessed before any has come back, then read off those that have.
+The size of a call is first guessed and then estimated from earlier calls.
 """
 
 import asyncio
@@ -25,38 +25,37 @@ from cheaptalk.rules.errors import first_problem
 from cheaptalk.text import money
 
 USUAL_ANSWER = 400
-"""Tokens of an answer before any has come back, reasoning aside."""
+"""Assumed tokens of the first answer, excluding reasoning."""
 
 
 @dataclass
 class Sizes:
-    """What calls to one model have taken so far.
+    """The sizes of calls to one model so far.
 
     Attributes:
-        density: tokens of a character of the question: a guess at first, then the most that came
-            back.
-        answer: tokens of the longest answer; None before any has come back.
+        density: input tokens per character: first a guess, then the observed maximum.
+        answer: tokens of the longest answer; None before the first.
     """
 
     density: float = 1 / FEWEST_CHARACTERS
     answer: int | None = None
 
     def expected(self, call: ModelCall, *, unset: str = "none") -> Usage:
-        """What a call is going to take, at the most, as far as one can tell.
+        """Return the estimated maximum usage of a call.
 
         Args:
-            unset: how much the model reasons where it is not told.
+            unset: the model's default reasoning level.
         """
-        most = call.settings.max_tokens
+        limit = call.settings.max_tokens
         if self.answer is None:
-            answer = most or USUAL_ANSWER + reasoning_of(call.settings, unset=unset)[1]
+            answer = limit or USUAL_ANSWER + reasoning_of(call.settings, unset=unset)[1]
         else:
-            answer = max(most or 0, self.answer)
-        asked = math.ceil(characters(call) * self.density)
-        return Usage(input_tokens=asked, output_tokens=answer)
+            answer = max(limit or 0, self.answer)
+        input_tokens = math.ceil(characters(call) * self.density)
+        return Usage(input_tokens=input_tokens, output_tokens=answer)
 
     def note(self, call: ModelCall, usage: Usage) -> None:
-        """Learn from a call that came back."""
+        """Update the sizes with a completed call."""
         if usage.input_tokens:
             density = usage.input_tokens / max(characters(call), 1)
             self.density = density if self.answer is None else max(density, self.density)
@@ -64,12 +63,12 @@ class Sizes:
 
 
 class Cap(Value):
-    """What may be spent; what is not set is not limited.
+    """Spending limits; unset limits do not apply.
 
     Attributes:
-        calls: calls to models.
-        tokens: input and output tokens together.
-        dollars: at the prices of :mod:`cheaptalk.models.prices`.
+        calls: maximum calls to models.
+        tokens: maximum input plus output tokens.
+        dollars: maximum cost, at the prices of :mod:`cheaptalk.models.prices`.
     """
 
     calls: Annotated[int, Field(ge=1)] | None = None
@@ -78,10 +77,10 @@ class Cap(Value):
 
 
 class Budget(Cap):
-    """What a study may spend in all its runs; checked before each call, calls in flight counted.
+    """The budget of a study over all its runs, checked before each call including calls in flight.
 
     Attributes:
-        per_match: what each of its matches may spend.
+        per_match: the budget of each match.
     """
 
     per_match: Cap = Cap()
@@ -90,19 +89,19 @@ class Budget(Cap):
 NO_PRICES = Prices({})
 NO_CAP: Cap = Cap()
 DUST = 1e-9
-"""Dollars that rounding may add up to."""
+"""Tolerance for rounding errors, in dollars."""
 
 
 class Halted(Exception):
-    """The run stops before its end; what is recorded stays, and a resume goes on."""
+    """The run stops early; recorded data is kept, and the run can be resumed."""
 
 
 class MatchSpent(Exception):
-    """A match may spend no more: it ends as failed, and goes on when its cap is raised."""
+    """A match has exhausted its budget: it fails, and resumes if the budget is raised."""
 
 
 class CallSize(NamedTuple):
-    """What a call may take; ``guessed`` where nothing has come back of its model yet."""
+    """The maximum size of a call; ``guessed`` before the first reply of its model."""
 
     tokens: int
     dollars: float
@@ -114,16 +113,15 @@ SMALLEST = CallSize(1, 1e-8, guessed=True)
 
 @dataclass(eq=False)
 class Account:
-    """What may be spent in one scope, what was, and what calls in flight may take.
+    """The limits, spending and reservations of one scope.
 
     Attributes:
-        name: of the cap, for people.
-        cap: what the cap is now.
-        spent: so far, before this run too.
-        over: what is raised when no more may be spent.
-        in_flight: calls under way.
-        held_tokens, held_dollars: what these may take, and those that came back without a count may
-            have taken.
+        name: the name of the limit in messages.
+        cap: returns the current limits.
+        spent: cost so far, including earlier runs.
+        over: the exception raised when a limit is exceeded.
+        in_flight: number of calls in flight.
+        held_tokens, held_dollars: reserved for calls in flight and for calls without a token count.
     """
 
     name: str
@@ -137,15 +135,15 @@ class Account:
     _came_back: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def reserve(self, expected: Callable[[], CallSize]) -> CallSize:
-        """Hold what a call may take; wait for those in flight where they decide whether it can.
+        """Reserve a call's maximum cost; wait for calls in flight if the result depends on them.
 
-        What nobody knows the size of may go out alone, unless some before never told theirs.
+        A call of unknown size may be sent alone, unless earlier calls had no token count.
 
         Args:
-            expected: what the call may take, as far as one can tell now.
+            expected: returns the current estimate of the call's size.
 
         Raises:
-            Halted, MatchSpent: it cannot.
+            Halted, MatchSpent: the call would exceed a limit.
         """
         async with self._queue:
             while unit := self.exceeded(size := expected(), self.cap()):
@@ -162,7 +160,7 @@ class Account:
             return size
 
     def release(self, size: CallSize, paid: Cost) -> None:
-        """Let go what was held, unless nobody knows what was taken, and book what was paid."""
+        """Release a reservation, unless the usage is unknown, and record the cost."""
         self.in_flight -= 1
         if not paid.unknown:
             self.held_tokens -= size.tokens
@@ -172,15 +170,15 @@ class Account:
 
     @property
     def uncounted(self) -> bool:
-        """Whether something is held for calls that came back without a count."""
+        """Whether reservations remain for calls without a token count."""
         return not self.in_flight and self.held_tokens > 0
 
     def wake(self) -> None:
-        """Have those who wait look again."""
+        """Wake up waiting calls."""
         self._came_back.set()
 
     def exceeded(self, size: CallSize, cap: Cap) -> str | None:
-        """The unit in which a call like this would exceed a cap."""
+        """Return the unit in which a call of this size would exceed a cap; None if it would not."""
         spent = self.spent
         if cap.calls is not None and spent.calls + self.in_flight >= cap.calls:
             return "calls"
@@ -192,44 +190,43 @@ class Account:
         return None
 
     def _refusal(self, unit: str) -> str:
-        most, spent = amount_text(unit, getattr(self.cap(), unit)), self.spent
+        limit, spent = amount_text(unit, getattr(self.cap(), unit)), self.spent
         if unit == "calls":
-            return f"{self.name} of {most} is used up"
-        if self.over is not Halted:  # one reason for all matches
-            return f"{self.name} of {most} would be exceeded"
+            return f"{self.name} of {limit} is exhausted"
+        if self.over is not Halted:  # the same reason for all matches
+            return f"{self.name} of {limit} would be exceeded"
         used = money(spent.dollars) if unit == "dollars" else f"{spent.tokens:,}"
         held = self.held_dollars if unit == "dollars" else self.held_tokens
-        more = amount_text(unit, held)
-        lost = f", up to {more} more by calls that brought no count" if self.uncounted else ""
-        return f"{self.name} of {most} would be exceeded ({used} used{lost})"
+        unknown = amount_text(unit, held)
+        lost = f", up to {unknown} more by calls without a token count" if self.uncounted else ""
+        return f"{self.name} of {limit} would be exceeded ({used} used{lost})"
 
 
-class Held(NamedTuple):
-    """What is held for a call in flight, and in which accounts."""
+class Reservation(NamedTuple):
+    """The reservations for a call in flight, by account."""
 
     call: ModelCall
     accounts: list[tuple[Account, CallSize]]
 
 
-class Purse:
-    """What a study may still spend: checked before each call, calls in flight counted.
+class BudgetTracker:
+    """Tracks the budgets of a study, a run and its matches, including calls in flight.
 
-    A call is taken to need its prompt's tokens, by its characters and what came back of the model
-    before, and an answer of ``max_tokens`` or as long as the longest so far.
+    A call's size is estimated from its characters, the model's earlier calls, and ``max_tokens`` or
+    the longest answer so far.
 
     Args:
-        budget: of the study, over all its runs.
-        spent: by the study before this run.
-        prices: what models cost.
-        run: what this run may spend.
-        batch: whether calls go out in batches, which are cheaper.
+        budget: the study's budget over all runs.
+        spent: the study's cost before this run.
+        prices: model prices.
+        run: the budget of this run.
+        batch: whether calls are sent in batches, which cost less.
 
     Attributes:
-        short: whether a call was refused that the study's own budget does not allow, which no
-            further run will change; what :meth:`set` changed holds for this run alone.
-        uncountable: whether a call was refused by a cap that calls without a count use up: another
-            run under such a cap only buys more of them.
-        used_up: the accounts of matches that were refused a call by their own cap.
+        short: whether the study's own budget refused a call, so that further runs would not help;
+            changes by :meth:`set` apply only to this run.
+        uncountable: whether a limit refused a call because earlier calls had no token count.
+        used_up: accounts of matches that exhausted their own budget.
     """
 
     def __init__(
@@ -254,57 +251,57 @@ class Purse:
 
     @property
     def spent(self) -> Cost:
-        """What the study has spent, over all its runs."""
+        """The study's cost over all runs."""
         return self.study.spent
 
     def set(self, budget: Budget) -> None:
-        """Replace the study's budget for this run; calls that wait for money look again."""
+        """Replace the study's budget for this run and wake up waiting calls."""
         self.budget = budget
         self.study.wake()
 
     def tab(self, spent: Cost | None = None) -> Account:
-        """The account of one match, with what it spent before."""
+        """Return the account of a match, with its earlier cost."""
         cap = "the match's budget"
         return Account(cap, lambda: self.budget.per_match, spent or Cost(), MatchSpent)
 
     def learn(self, replies: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
-        """Judge the size of calls by replies of earlier runs, and know who counts no tokens."""
+        """Learn call sizes, and which models report no tokens, from earlier replies."""
         for call, reply in replies:
             if not reply.get("cached"):
                 usage = Usage.model_validate(reply.get("usage", {}))
                 self._note(_recorded(call), usage, reply.get("text"))
 
     def hold(self, account: Account, calls: Iterable[Mapping[str, Any]]) -> None:
-        """Hold what calls of earlier runs may have taken of which no count came back."""
+        """Reserve the maximum cost of earlier calls without a token count."""
         for call in calls:
             size = self._expected(_recorded(call))
             account.held_tokens += size.tokens
             account.held_dollars += size.dollars
 
-    async def open(self, call: ModelCall, tab: Account) -> Held:
-        """Hold what a call may take; wait for those in flight where they decide whether it can.
+    async def open(self, call: ModelCall, tab: Account) -> Reservation:
+        """Reserve a call's maximum cost; wait for calls in flight if the result depends on them.
 
         Raises:
-            Halted: it would exceed the study's budget or the run's cap, or nobody could tell.
-            MatchSpent: it would exceed the match's.
+            Halted: it would exceed the study's or the run's budget, or this cannot be determined.
+            MatchSpent: it would exceed the match's budget.
         """
         self._check_countable(call.model)
-        held = Held(call, [])
+        reservation = Reservation(call, [])
         try:
             for account in (tab, self.study, self.now):
                 size = await account.reserve(partial(self._expected, call))
-                held.accounts.append((account, size))
+                reservation.accounts.append((account, size))
         except BaseException as refusal:
             if isinstance(refusal, Halted) and account is self.study:
-                own = account.exceeded(self._expected(call), self._own)
-                self.short = self.short or own is not None
+                exceeded = account.exceeded(self._expected(call), self._own)
+                self.short = self.short or exceeded is not None
             if isinstance(refusal, Halted) and account is self.now:
                 self.uncountable = self.uncountable or account.uncounted
             if isinstance(refusal, MatchSpent):
                 self.used_up.add(tab)
-            self._release(held, Cost())
+            self._release(reservation, Cost())
             raise
-        return held
+        return reservation
 
     def _expected(self, call: ModelCall) -> CallSize:
         sizes, price = self._sizes[call.model], self.prices.of(call.model)
@@ -312,29 +309,29 @@ class Purse:
         dollars = price.dollars(usage, batch=self.batch) if price else 0.0
         return CallSize(usage.input_tokens + usage.output_tokens, dollars, sizes.answer is None)
 
-    def close(self, held: Held, reply: Reply | None) -> None:
-        """Book a call that came back; None where it did not."""
+    def close(self, reservation: Reservation, reply: Reply | None) -> None:
+        """Record a completed call; a reply of None cancels it."""
         parts = {"usage", "status", "cached", "unreached", "dollars"}
-        written = None if reply is None else reply.model_dump(include=parts)
+        data = None if reply is None else reply.model_dump(include=parts)
         if reply is not None:
-            self._note(held.call, reply.usage, reply.text)
-        self._release(held, cost_of(written))
+            self._note(reservation.call, reply.usage, reply.text)
+        self._release(reservation, cost_of(data))
 
     def _note(self, call: ModelCall, usage: Usage, text: str | None) -> None:
-        """Learn from a reply how large calls to its model are."""
+        """Learn the size of a model's calls from a reply."""
         self._sizes[call.model].note(call, usage)
         if text is not None and not usage.input_tokens:
             self._silent.add(call.model)
 
-    def _release(self, held: Held, paid: Cost) -> None:
-        for account, size in held.accounts:
+    def _release(self, reservation: Reservation, paid: Cost) -> None:
+        for account, size in reservation.accounts:
             account.release(size, paid)
 
     def _check_countable(self, model: str) -> None:
-        """Refuse a call that a cap could not count.
+        """Check that the limits can be enforced for a model.
 
         Raises:
-            Halted: its price is not known, or its server does not tell the tokens.
+            Halted: its price is unknown, or its server does not report tokens.
         """
         caps = (self.budget, self.budget.per_match, self.run)
         price = self.prices.of(model)
@@ -344,16 +341,16 @@ class Purse:
         costs = price is not None and not price.free
         if model in self._silent and any(_counts(cap, dollars=costs) for cap in caps):
             self.uncountable = True
-            own = (self._own, self._own.per_match)
-            self.short = self.short or any(_counts(cap, dollars=costs) for cap in own)
-            raise Halted(f"{model} does not say how many tokens a call takes: cap calls instead")
+            own_caps = (self._own, self._own.per_match)
+            self.short = self.short or any(_counts(cap, dollars=costs) for cap in own_caps)
+            raise Halted(f"{model} does not report token counts: limit calls instead")
 
 
 def _recorded(call: Mapping[str, Any]) -> ModelCall:
-    """A call as a store keeps it.
+    """Parse a recorded call.
 
     Raises:
-        DamagedStore: it is none.
+        DamagedStore: the record is invalid.
     """
     try:
         return ModelCall.model_validate(call)
@@ -362,32 +359,33 @@ def _recorded(call: Mapping[str, Any]) -> ModelCall:
 
 
 def _counts(cap: Cap, *, dollars: bool) -> bool:
-    """Whether a cap needs tokens counted, for their own sake or for dollars."""
+    """Return whether a cap requires token counts, for tokens or for dollars."""
     return cap.tokens is not None or (dollars and cap.dollars is not None)
 
 
-def study_purse(
+def study_budget_tracker(
     store: Store, study_id: int, budget: Budget, prices: Prices, run: Cap, *, batch: bool = False
-) -> Purse:
-    """The purse of a study in a store: what it spent, or may have, in earlier runs is taken off."""
-    before = spent(store, study_id)
-    purse = Purse(budget, before, prices, run, batch=batch)
-    purse.learn(latest_replies(store, study_id))
-    if before.unknown:
-        purse.hold(purse.study, uncounted(store, study_id))
-    return purse
+) -> BudgetTracker:
+    """Create the budget tracker of a stored study, including the cost of earlier runs."""
+    earlier = spent(store, study_id)
+    budget_tracker = BudgetTracker(budget, earlier, prices, run, batch=batch)
+    budget_tracker.learn(latest_replies(store, study_id))
+    if earlier.unknown:
+        budget_tracker.hold(budget_tracker.study, uncounted(store, study_id))
+    return budget_tracker
 
 
 def unpriced(model: str) -> str:
-    """Why a budget in dollars does not go with a model, and what to do."""
+    """Return the error message for a budget in dollars without a known price."""
     return (
-        f"no price is known for {model}, so a budget in dollars cannot hold: add the price to a "
-        "file (cheaptalk prices --init prices.yaml), or cap calls or tokens"
+        f"no price is known for {model}, so a budget in dollars cannot be enforced: add the "
+        f"price to a "
+        "file (cheaptalk model prices --init prices.yaml), or limit calls or tokens"
     )
 
 
 def amount_text(unit: str, amount: float) -> str:
-    """So much of a unit: ``calls``, ``tokens`` or ``dollars``.
+    """Format an amount of ``calls``, ``tokens`` or ``dollars``.
 
     >>> amount_text("calls", 1), amount_text("dollars", 2.5)
     ('1 call', '$2.50')

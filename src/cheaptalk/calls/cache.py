@@ -1,4 +1,4 @@
-"""The cache on the path of a call: what was bought before is not bought again."""
+"""The response cache: identical calls are not paid for twice."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -6,20 +6,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from cheaptalk.calls.standstill import Pace
+from cheaptalk.calls.deadlock import Pace
 from cheaptalk.models import Reply
 from cheaptalk.records.cache import Cache, Request
 from cheaptalk.rules import counted
 
 
 class CacheUse(NamedTuple):
-    """What a run took from the cache.
+    """A run's use of the cache.
 
     Attributes:
-        hits: calls that cost nothing.
-        misses: calls that had to be made.
-        saved: tokens that the hits did not cost.
-        damaged: entries that could not be trusted; each was a miss.
+        hits: calls answered from the cache.
+        misses: calls that were made.
+        saved: tokens saved by the hits.
+        damaged: damaged entries, counted as misses.
     """
 
     hits: int
@@ -30,26 +30,26 @@ class CacheUse(NamedTuple):
     def __str__(self) -> str:
         line = f"cache: {self.hits:,} of {counted(self.hits + self.misses, 'call')} cost nothing"
         line += f", {counted(self.saved, 'token')} saved" if self.saved else ""
-        anew = f"; {counted(self.damaged, 'damaged entry')} bought anew"
+        anew = f"; {counted(self.damaged, 'damaged entry')} requested again"
         return line + (anew if self.damaged else "")
 
 
 @contextmanager
 def open_cache(path: Path | str | None) -> Iterator["CallCache | None"]:
-    """The cache in a file, made where there is none; None for no cache.
+    """Open the cache in a file, which is created if missing; None for no cache.
 
     Raises:
-        CacheError: the file is something else, or cannot be used.
+        CacheError: the file is not a cache, or cannot be used.
     """
     if path is None:
         yield None
         return
-    with Cache(Path(path)) as kept:
-        yield CallCache(kept)
+    with Cache(Path(path)) as cache:
+        yield CallCache(cache)
 
 
 class CallCache:
-    """Looks every call up before it is made; equal ones at the same time are made once."""
+    """Looks up each call before it is made; identical concurrent calls are made once."""
 
     def __init__(self, cache: Cache) -> None:
         self.cache = cache
@@ -63,20 +63,20 @@ class CallCache:
     async def reply(
         self, request: Request, match_id: str, pace: Pace, buy: Callable[[], Awaitable[Reply]]
     ) -> Reply:
-        """The stored reply to a request, else what ``buy`` brings, which is stored.
+        """Return the cached reply to a request, or call ``buy`` and cache its reply.
 
         Raises:
             CacheError: the cache cannot be used.
         """
-        while (other := self._buying.get(request.key)) is not None:
+        while (pending := self._buying.get(request.key)) is not None:
             with pace.resting():
-                await other.wait()
-        known = self.cache.get(request)
-        if known is not None:
+                await pending.wait()
+        cached = self.cache.get(request)
+        if cached is not None:
             self.hits += 1
-            assert known.saved is not None
-            self.saved += known.saved.input_tokens + known.saved.output_tokens
-            return known
+            assert cached.saved is not None
+            self.saved += cached.saved.input_tokens + cached.saved.output_tokens
+            return cached
         self.misses += 1
         self._buying[request.key] = bought = asyncio.Event()
         try:

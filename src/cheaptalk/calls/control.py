@@ -1,4 +1,4 @@
-"""Control of a run, in the run: it gives account and takes orders from other terminals."""
+"""The run's side of remote control: publish its state and obey orders from other terminals."""
 
 import asyncio
 import os
@@ -12,34 +12,34 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from cheaptalk.calls.budget import Budget, amount_text, unpriced
-from cheaptalk.calls.desk import Desk
-from cheaptalk.calls.orders import LaneState, MatchCounts, Order, RunState
-from cheaptalk.models.flow_control import Lane
+from cheaptalk.calls.dispatcher import Dispatcher
+from cheaptalk.calls.orders import MatchCounts, Order, RateLimiterState, RunState
+from cheaptalk.models.flow_control import RateLimiter
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.store.backend import Mailbox, StoreAway
 from cheaptalk.rules import suggest
 from cheaptalk.rules.errors import first_problem
 
 BEAT = 1.0
-"""Seconds between two accounts of a run."""
-STOPPED = "stopped by cheaptalk ctl"
-"""Why a run halts that is stopped from another terminal."""
+"""Seconds between two state updates of a run."""
+STOPPED = "stopped by cheaptalk control"
+"""Halt reason of a run stopped from another terminal."""
 
 
 class Control:
-    """The run's side: gives account and takes orders. Use as a context manager.
+    """Publishes a run's state and obeys orders. Use it as a context manager.
 
     Args:
-        mailbox: of the store.
+        mailbox: the store's mailbox.
         study: the study's name.
-        matches: counts the matches.
+        matches: returns the match counts.
     """
 
     def __init__(self, mailbox: Mailbox, study: str, matches: Callable[[], MatchCounts]) -> None:
         self.run = secrets.token_hex(8)
         self.study = study
         self.matches = matches
-        self.desk: Desk | None = None
+        self.dispatcher: Dispatcher | None = None
         self.halted: str | None = None
         self.started = time.time()
         self._mailbox = mailbox
@@ -59,9 +59,11 @@ class Control:
             self._mailbox.clear()
 
     @asynccontextmanager
-    async def minding(self, desk: Desk, tell: Callable[[RunState], None]) -> AsyncIterator[None]:
-        """Mind a desk meanwhile: give account, take orders, and tell how the run is doing."""
-        self.desk = desk
+    async def minding(
+        self, dispatcher: Dispatcher, tell: Callable[[RunState], None]
+    ) -> AsyncIterator[None]:
+        """Control a dispatcher meanwhile: publish the state, obey orders and report."""
+        self.dispatcher = dispatcher
 
         async def mind() -> None:
             while True:
@@ -77,15 +79,15 @@ class Control:
                 await task
 
     def beat(self) -> None:
-        """Give account and take orders, if it is time to."""
+        """Publish the state and obey orders if an update is due."""
         if time.monotonic() >= self._due:
             self.give_account()
 
     def give_account(self) -> RunState:
-        """Take the orders that came, and say how the run is doing."""
+        """Obey new orders, publish the run's state and return it."""
         now = time.monotonic()
         self._due = now + BEAT
-        with suppress(OSError, StoreAway):  # a full disk, a server: the run goes on without
+        with suppress(OSError, StoreAway):  # the run continues without control
             for id_, text in self._mailbox.take():
                 self._take(id_, text)
         state = self._state(now)
@@ -94,7 +96,7 @@ class Control:
         return state
 
     def _take(self, id_: str, text: str) -> None:
-        """Carry an order out, once, and note what became of it."""
+        """Execute an order once and record the result."""
         try:
             order = Order.model_validate_json(text)
         except ValidationError as error:
@@ -106,113 +108,117 @@ class Control:
             del self._replies[next(iter(self._replies))]
 
     def _obey(self, order: Order) -> str | None:
-        """Carry an order out; why not, where that cannot be."""
+        """Execute an order; return the reason if that is impossible."""
         if order.action == "stop":
             self.halted = STOPPED
-            if self.desk is not None:
-                self.desk.halt(STOPPED)
+            if self.dispatcher is not None:
+                self.dispatcher.halt(STOPPED)
             return None
-        if self.desk is None:
-            return "no match with a model is under way"
+        if self.dispatcher is None:
+            return "no match with a model is in progress"
         if order.action == "set":
-            return _change(self.desk, order)
+            return _change(self.dispatcher, order)
         if order.action == "pause":
-            self.desk.lanes.pause()
+            self.dispatcher.limiters.pause()
         else:
-            self.desk.lanes.resume()
+            self.dispatcher.limiters.resume()
         return None
 
     def _state(self, now: float) -> RunState:
-        matches, desk = self.matches(), self.desk
-        lanes = desk.lanes.all() if desk else []
-        answered = {lane.name: lane.answered for lane, _ in lanes}
-        came_back = sum(lane.answered + lane.failures.total() for lane, _ in lanes)
+        matches, dispatcher = self.matches(), self.dispatcher
+        limiters = dispatcher.limiters.all() if dispatcher else []
+        answered = {limiter.name: limiter.answered for limiter, _ in limiters}
+        came_back = sum(limiter.answered + limiter.failures.total() for limiter, _ in limiters)
         heard = matches.done + matches.failed + came_back
         if heard != self._heard:
             self._heard, self._last_heard = heard, now
         self._rates.append((now, matches.done, answered))
-        then, done, before = self._rates[0]
-        span = max(now - then, 1e-9)
-        rate = (matches.done - done) / span
-        left = matches.planned - matches.done
-        eta = matches.seconds_left or (left / rate if rate else None)
+        earlier, earlier_done, earlier_answered = self._rates[0]
+        span = max(now - earlier, 1e-9)
+        rate = (matches.done - earlier_done) / span
+        remaining = matches.planned - matches.done
+        eta = matches.seconds_left or (remaining / rate if rate else None)
         return RunState(
             run=self.run, study=self.study, pid=os.getpid(), started=self.started,
             written=time.time(), state=self._doing(), planned=matches.planned,
             done=matches.done, failed=matches.failed, forfeited=matches.forfeited,
             verb=matches.verb,
-            live=desk.live if desk else 0, left=left, per_second=round(rate, 3),
+            live=dispatcher.live if dispatcher else 0, left=remaining, per_second=round(rate, 3),
             eta=round(eta, 1) if eta is not None and self._doing() == "running" else None,
-            concurrency=desk.concurrency if desk else 0, **_spent(desk),
+            concurrency=dispatcher.concurrency if dispatcher else 0, **_spent(dispatcher),
             quiet=round(now - self._last_heard, 1),
-            lanes=[
-                _lane(lane, waiting, (lane.answered - before.get(lane.name, 0)) / span)
-                for lane, waiting in lanes
+            limiters=[
+                _limiter(limiter, waiting, (limiter.answered - earlier_answered.get(limiter.name,
+                0)) / span)
+                for limiter, waiting in limiters
             ],
             replies=self._replies,
         )  # fmt: skip
 
     def _doing(self) -> Literal["running", "paused", "stopping"]:
-        if self.halted or (self.desk and self.desk.halted):
+        if self.halted or (self.dispatcher and self.dispatcher.halted):
             return "stopping"
-        return "paused" if self.desk and self.desk.lanes.paused else "running"
+        return "paused" if self.dispatcher and self.dispatcher.limiters.paused else "running"
 
 
-def _change(desk: Desk, order: Order) -> str | None:
-    """Set all that an order sets, or nothing; why not, where that cannot be."""
-    known = [lane.name for lane, _ in desk.lanes.all()]
+def _change(dispatcher: Dispatcher, order: Order) -> str | None:
+    """Apply all settings of an order or none; return the reason if that is impossible."""
+    models = [limiter.name for limiter, _ in dispatcher.limiters.all()]
     for model in order.limits:
-        if model not in known:
-            return f"no calls went to {suggest(model, known)}"
+        if model not in models:
+            return f"there have been no calls to {suggest(model, models)}"
     if order.budget:
         try:
-            budget = Budget.model_validate(desk.purse.budget.model_dump() | order.budget)
+            budget = Budget.model_validate(
+                dispatcher.budget_tracker.budget.model_dump() | order.budget
+            )
         except ValidationError as error:
             return f"budget: {first_problem(error)}"
-        missing = [model for model in known if desk.purse.prices.of(model) is None]
+        missing = [model for model in models if dispatcher.budget_tracker.prices.of(model) is None]
         if budget.dollars and missing:
             return unpriced(missing[0])
-        if refusal := _spent_already(order, desk.purse.spent):
+        if refusal := _spent_already(order, dispatcher.budget_tracker.spent):
             return refusal
-        desk.purse.set(budget)
+        dispatcher.budget_tracker.set(budget)
     for model, limit in order.limits.items():
-        desk.lanes.fix(model, limit)
+        dispatcher.limiters.fix(model, limit)
     if order.concurrency is not None:
-        desk.retune(order.concurrency)
+        dispatcher.retune(order.concurrency)
     return None
 
 
 def _spent_already(order: Order, spent: Cost) -> str | None:
-    """Why a cap would end the run at once, where it would."""
-    for unit, most in order.budget.items():
+    """Return why a new budget would end the run immediately; None if it would not."""
+    for unit, limit in order.budget.items():
         used = getattr(spent, unit)
-        if most is not None and most <= used:
+        if limit is not None and limit <= used:
             return (
-                f"budget: the study has taken {amount_text(unit, used)} already, so that a cap of "
-                f"{amount_text(unit, most)} would end the run: set more, or end it with: stop"
+                f"budget: the study has already used {amount_text(unit, used)}, so a limit of "
+                f"{amount_text(unit, limit)} would end the run: set a higher limit, or end the "
+                f"run with: stop"
             )
     return None
 
 
-def _spent(desk: Desk | None) -> dict[str, Any]:
-    if desk is None:
+def _spent(dispatcher: Dispatcher | None) -> dict[str, Any]:
+    if dispatcher is None:
         return {"calls": 0, "tokens": 0, "uncounted": 0, "dollars": None, "budget": {}}
-    purse = desk.purse
+    budget_tracker = dispatcher.budget_tracker
     return {
-        "calls": purse.spent.calls,
-        "tokens": purse.spent.tokens,
-        "uncounted": purse.spent.uncounted,
-        "dollars": purse.spent.dollars_known,
-        "budget": purse.budget.model_dump(exclude_none=True),
+        "calls": budget_tracker.spent.calls,
+        "tokens": budget_tracker.spent.tokens,
+        "uncounted": budget_tracker.spent.uncounted,
+        "dollars": budget_tracker.spent.dollars_known,
+        "budget": budget_tracker.budget.model_dump(exclude_none=True),
     }
 
 
-def _lane(lane: Lane, waiting: int, rate: float) -> LaneState:
-    return LaneState(
-        model=lane.name, limit=lane.width, fixed=lane.fixed is not None,
-        in_flight=lane.in_flight, waiting=waiting, per_second=round(rate, 2),
-        seconds=round(lane.round_trip, 3), answered=lane.answered,
-        failures={str(trouble): count for trouble, count in lane.failures.items()},
-        paused=round(max(0.0, lane.paused_until - lane.clock()), 1),
-        given_up=lane.given_up.reason if lane.given_up else None,
+def _limiter(limiter: RateLimiter, waiting: int, rate: float) -> RateLimiterState:
+    return RateLimiterState(
+        model=limiter.name, limit=limiter.width, fixed=limiter.fixed is not None,
+        in_flight=limiter.in_flight, waiting=waiting, per_second=round(rate, 2),
+        seconds=round(limiter.round_trip, 3), answered=limiter.answered,
+        failures={str(trouble): count for trouble, count in limiter.failures.items()},
+        paused=round(max(0.0, limiter.paused_until - limiter.clock()), 1),
+        given_up=limiter.given_up.reason if limiter.given_up else None,
     )  # fmt: skip

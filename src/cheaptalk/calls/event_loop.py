@@ -1,4 +1,5 @@
-"""The event loop of a run: opening a desk and running what sits there; Ctrl-C loses nothing."""
+"""The event loop of a run: open a dispatcher, run coroutines and handle Ctrl-C without data
+loss."""
 
 import asyncio
 import signal
@@ -11,39 +12,39 @@ from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
 from cheaptalk.calls.batches import Batches, Batching, Carrier
-from cheaptalk.calls.budget import Halted, Purse
+from cheaptalk.calls.budget import BudgetTracker, Halted
 from cheaptalk.calls.cache import CallCache
-from cheaptalk.calls.desk import Desk, Models
-from cheaptalk.garbage import LIVE, collecting
-from cheaptalk.models.flow_control import PATIENCE, Lanes, unknown_capacity
-from cheaptalk.models.guests import Guests
+from cheaptalk.calls.dispatcher import Dispatcher, Models
+from cheaptalk.gc_tuning import LIVE, collecting
+from cheaptalk.models.flow_control import PATIENCE, RateLimiters, unknown_capacity
 from cheaptalk.models.prices import Prices
-from cheaptalk.models.structured_output import Known
+from cheaptalk.models.remote_agents import RemoteAgents
+from cheaptalk.models.structured_output import RouteSupport
 from cheaptalk.records import Store
 from cheaptalk.records.ledger.batches import open_batches, refusals
 from cheaptalk.records.ledger.ledger import Ledger
 
 INTERRUPTED = "interrupted"
-"""Why a run halts that is stopped from the keyboard."""
+"""Halt reason of a run interrupted from the keyboard."""
 CALLED_OFF = "called off"
-"""Why a run halts whose caller wants it no longer."""
+"""Halt reason of a run cancelled by its caller."""
 
 HEARTBEAT = 0.2
-"""Seconds after which an awaited run wakes its event loop: ipykernel cancels a task from a signal
-handler, which an event loop without timers notices only when something else wakes it."""
+"""Interval in seconds at which an awaited run wakes its event loop: ipykernel cancels tasks from a
+signal handler, which an idle event loop would not notice."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def awaitable(work: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """A run, to be awaited: it goes on in a thread of its own.
+    """Make a run awaitable by executing it in a thread.
 
-    Where the task that awaits it is cancelled, it is called off, and the task ends when the run
-    has: calls in flight have come back by then and are recorded.
+    If the awaiting task is cancelled, the run is cancelled too, and the task ends after calls in
+    flight are completed and recorded.
 
     Args:
-        work: takes ``stop``, the event by which it is called off.
+        work: the function; its argument ``stop`` is the event that cancels it.
     """
 
     @wraps(work)
@@ -69,86 +70,87 @@ def awaitable(work: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
     return awaited
 
 
-def drive(main: Coroutine[Any, Any, None], desk: Callable[[], Desk | None]) -> None:
-    """Run a coroutine; in a thread of its own where this one has a loop, as notebooks do.
+def drive(main: Coroutine[Any, Any, None], dispatcher: Callable[[], Dispatcher | None]) -> None:
+    """Run a coroutine, in a new thread if this one already has an event loop (as in notebooks).
 
     Args:
-        main: what is run; of several errors in it the first is raised.
-        desk: the desk it has opened by now, to be halted by Ctrl-C.
+        main: the coroutine; the first of several errors is raised.
+        dispatcher: returns the dispatcher opened by now, which Ctrl-C halts.
     """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        _alone(main)
+        _run_in_new_loop(main)
         return
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(_alone, main)
+        running = pool.submit(_run_in_new_loop, main)
         try:
             running.result()
         except KeyboardInterrupt:
-            opened = desk()
+            opened = dispatcher()
             if opened is not None:
                 opened.halt(INTERRUPTED)
             raise
 
 
-def _alone(main: Coroutine[Any, Any, None]) -> None:
+def _run_in_new_loop(main: Coroutine[Any, Any, None]) -> None:
     try:
         with collecting(LIVE):
             asyncio.run(main)
     except ExceptionGroup as group:
-        raise _first(group) from group
+        raise _first_error(group) from group
 
 
 @asynccontextmanager
-async def open_desk(
+async def open_dispatcher(
     store: Store,
-    purse: Purse,
+    budget_tracker: BudgetTracker,
     study_id: int | None = None,
     *,
     models: Models | None = None,
-    guests: Guests | None = None,
+    remote_agents: RemoteAgents | None = None,
     concurrency: int,
     patience: float = PATIENCE,
     cache: CallCache | None = None,
     signals: bool = True,
-) -> AsyncIterator[Desk]:
-    """A desk over a store's ledger, closed at the end.
+) -> AsyncIterator[Dispatcher]:
+    """Open a dispatcher for a store, closed at the end.
 
     Args:
-        store: held for writing.
-        purse: what may be spent.
-        study_id: the study that its calls are charged to; None where they are no study's.
-        models: makes the calls to models; by default over HTTP.
-        guests: has guests asked, where some come.
-        concurrency: matches that may be under way at once.
-        patience: seconds for which a model's server may be overloaded or away before it is given
-            up.
-        cache: where replies bought before are, if anywhere.
+        store: the store, locked for writing.
+        budget_tracker: the budgets.
+        study_id: the study to which calls are charged; None for no study.
+        models: the model client; by default over HTTP.
+        remote_agents: serves remote agents, if any.
+        concurrency: maximum number of concurrent matches.
+        patience: seconds for which a model's server may be overloaded or unreachable before its
+            calls fail.
+        cache: the response cache, if any.
         signals: whether Ctrl-C halts it.
     """
     async with AsyncExitStack() as stack:
         ledger = stack.enter_context(Ledger(store, study_id))
         if models is None:
-            clients = import_module("cheaptalk.models.clients")  # slow, and seldom needed
-            models = client = clients.open_models(Known(refusals(store)), guests)
+            clients = import_module("cheaptalk.models.clients")  # slow import, rarely needed
+            models = client = clients.open_models(RouteSupport(refusals(store)), remote_agents)
             stack.push_async_callback(client.close)
-        if guests is not None:
-            guests.begin()
+        if remote_agents is not None:
+            remote_agents.begin()
         capacity = getattr(models, "capacity", unknown_capacity)
-        lanes = Lanes(concurrency=concurrency, patience=patience, capacity=capacity)
-        desk = Desk(
-            store, ledger, models, purse, lanes=lanes,
-            concurrency=concurrency, begun=store.with_open_calls(), cache=cache, guests=guests,
+        limiters = RateLimiters(concurrency=concurrency, patience=patience, capacity=capacity)
+        dispatcher = Dispatcher(
+            store, ledger, models, budget_tracker, limiters=limiters,
+            concurrency=concurrency, begun=store.with_open_calls(), cache=cache,
+            remote_agents=remote_agents,
         )  # fmt: skip
         if signals:
-            stack.enter_context(interruptible(desk))
-        yield desk
+            stack.enter_context(interruptible(dispatcher))
+        yield dispatcher
 
 
 @contextmanager
-def interruptible(desk: Desk) -> Iterator[None]:
-    """On Ctrl-C let the calls in flight come back and be recorded; on a second one, stop."""
+def interruptible(dispatcher: Dispatcher) -> Iterator[None]:
+    """On Ctrl-C, wait for calls in flight and record them; on a second one, stop immediately."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -157,19 +159,19 @@ def interruptible(desk: Desk) -> Iterator[None]:
     assert task is not None
 
     def interrupt() -> None:
-        if desk.halted:
+        if dispatcher.halted:
             task.cancel()
-        desk.halt(INTERRUPTED)
+        dispatcher.halt(INTERRUPTED)
 
     try:
         loop.add_signal_handler(signal.SIGINT, interrupt)
-    except NotImplementedError:  # on Windows Ctrl-C stops at once
+    except NotImplementedError:  # on Windows, Ctrl-C stops immediately
         yield
         return
     try:
         yield
     except asyncio.CancelledError:
-        if desk.halted != INTERRUPTED:
+        if dispatcher.halted != INTERRUPTED:
             raise
         raise KeyboardInterrupt from None
     finally:
@@ -178,35 +180,35 @@ def interruptible(desk: Desk) -> Iterator[None]:
 
 @asynccontextmanager
 async def in_batches(
-    desk: Desk,
+    dispatcher: Dispatcher,
     batching: Batching,
     prices: Prices,
     tell: Callable[[str], None],
     matches: Iterable[str],
 ) -> AsyncIterator[None]:
-    """Have a desk's calls go out in batches, once those of earlier runs are collected.
+    """Collect the batches of earlier runs, then send a dispatcher's calls in batches.
 
-    The desk halts where some of these have not ended and are not to be waited for.
+    The dispatcher halts if some of these have not ended and the options exclude waiting.
 
     Args:
-        tell: told how far all batches are.
-        matches: the ids of those that are played.
+        tell: receives the progress of all batches.
+        matches: ids of the matches that are played.
     """
-    clients = import_module("cheaptalk.models.clients")  # slow, and seldom needed
-    routes = Known(refusals(desk.store))
-    carrier = Carrier(desk.ledger, batching, clients.open_batches, prices, routes, tell)
-    desk.batches = Batches(desk.ledger, desk.pace, carrier, routes)
+    clients = import_module("cheaptalk.models.clients")  # slow import, rarely needed
+    routes = RouteSupport(refusals(dispatcher.store))
+    carrier = Carrier(dispatcher.ledger, batching, clients.open_batches, prices, routes, tell)
+    dispatcher.batches = Batches(dispatcher.ledger, dispatcher.pace, carrier, routes)
     try:
         try:
-            await desk.batches.recover(open_batches(desk.store, matches))
+            await dispatcher.batches.recover(open_batches(dispatcher.store, matches))
         except Halted as halt:
-            desk.halt(str(halt))
+            dispatcher.halt(str(halt))
         yield
     finally:
-        await desk.batches.close()
+        await dispatcher.batches.close()
 
 
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+def _first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
     error: BaseException = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

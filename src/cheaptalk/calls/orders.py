@@ -1,6 +1,6 @@
-"""Orders to a running study, and its accounts of how it is doing: both lie in its store's mailbox.
+"""Orders to a running study and its published state, exchanged through the store's mailbox.
 
-The run gives account about once a second. Account and orders are gone when the run has ended.
+The run publishes its state about once per second. State and orders are deleted when the run ends.
 """
 
 import secrets
@@ -15,33 +15,33 @@ from pydantic import Field, ValidationError
 
 from cheaptalk.models.calls import Frozen
 from cheaptalk.models.model_strings import short_names
-from cheaptalk.records import Store, StoreError, StoreHeld, waiting_batches
+from cheaptalk.records import Store, StoreError, StoreLocked, waiting_batches
 from cheaptalk.records.endings import ended_text
 from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.rules.errors import first_problem
 
 QUIET = 120.0
-"""Seconds without an answer or an ended match that are worth a word."""
+"""Seconds without an answer or an ended match before a notice."""
 REPLY_WAIT = 15.0
-"""Seconds that an order waits for the run to take it."""
+"""Timeout in seconds for the run to accept an order."""
 LOOK = 0.1
-"""Seconds between two looks at whether it has."""
+"""Polling interval for the result of an order, in seconds."""
 
 
 class ControlError(CheaptalkError):
-    """A study that is not running, or does not take an order; the message says why."""
+    """A study is not running, or rejects an order."""
 
 
 class MatchCounts(NamedTuple):
-    """How many matches a run has, and how far they are.
+    """The match counts of a run.
 
     Attributes:
-        planned: all of them.
-        done: those that have ended, forfeited ones included.
-        failed: those that stopped by an error.
-        seconds_left: what the run itself forecasts; None if it does not.
+        planned: all matches.
+        done: ended matches, including forfeited ones.
+        failed: matches that ended with an error.
+        seconds_left: the run's own forecast; None if it has none.
         forfeited: the forfeited ones among ``done``.
-        verb: what happened to those that are done, such as ``judged``.
+        verb: the verb for done matches, such as ``judged``.
     """
 
     planned: int
@@ -52,17 +52,17 @@ class MatchCounts(NamedTuple):
     verb: str = "ended"
 
 
-class LaneState(Frozen):
-    """How one model's calls flow.
+class RateLimiterState(Frozen):
+    """The state of one model's rate limiter.
 
     Attributes:
-        limit: calls that may be under way; ``fixed`` if set by hand.
-        in_flight, waiting: calls under way, and those that wait for their turn.
-        per_second: answers a second, over the last minute.
-        seconds: that an answer takes.
-        answered, failures: what came back in this run, failures by what they were.
-        paused: seconds until the next call may go out.
-        given_up: why it is given up, if it is.
+        limit: maximum concurrent calls; ``fixed`` if set manually.
+        in_flight, waiting: calls in flight, and calls in the queue.
+        per_second: answers per second over the last minute.
+        seconds: mean duration of a call.
+        answered, failures: answers in this run, and failures by kind.
+        paused: seconds until the next call may be sent.
+        given_up: why its calls fail immediately, if they do.
     """
 
     model: str
@@ -79,26 +79,25 @@ class LaneState(Frozen):
 
 
 class RunState(Frozen):
-    """How a run is doing.
+    """The published state of a run.
 
     Attributes:
-        run: identifies the run.
-        study, pid: what is played, and the process that does.
-        started, written: when, in seconds since 1970.
-        state: ``stopping`` while the last calls come back.
-        planned, done, live, failed, left: matches; ``done`` have ended, in this run or before.
+        run: the run's id.
+        study, pid: the study's name and the process id.
+        started, written: Unix times in seconds.
+        state: ``stopping`` while waiting for the last calls.
+        planned, done, live, failed, left: match counts; ``done`` includes earlier runs.
         forfeited: the forfeited ones among ``done``.
-        verb: what happened to matches that are done: ``ended``, or ``judged`` by a judge's run.
-        per_second: matches ended a second, over the last minute.
-        eta: seconds until the end, as estimated by the work left of each game; None where nobody
-            can tell yet.
-        concurrency: matches that may be under way at once.
-        calls, tokens, dollars: spent on the study so far; dollars None where nobody knows.
-        uncounted: those of the calls whose tokens nobody knows.
-        budget: what it may spend.
-        quiet: seconds since anything came back.
-        lanes: the models' lanes.
-        replies: what became of the latest orders: a reason where one was refused, else nothing.
+        verb: the verb for done matches: ``ended``, or ``judged`` in a judge's run.
+        per_second: matches ended per second over the last minute.
+        eta: estimated seconds until the end; None if unknown.
+        concurrency: maximum number of concurrent matches.
+        calls, tokens, dollars: the study's cost so far; dollars is None if unknown.
+        uncounted: calls with an unknown number of tokens.
+        budget: the study's budget.
+        quiet: seconds since the last answer or ended match.
+        limiters: the models' rate limiters.
+        replies: results of the latest orders: the reason of a rejection, or an empty string.
     """
 
     run: str
@@ -120,7 +119,7 @@ class RunState(Frozen):
     dollars: float | None
     budget: dict[str, Any]
     quiet: float
-    lanes: list[LaneState]
+    limiters: list[RateLimiterState]
     replies: dict[str, str]
     uncounted: int = 0
     forfeited: int = 0
@@ -128,37 +127,39 @@ class RunState(Frozen):
 
     @property
     def how_far(self) -> str:
-        """How many matches have ended, and how."""
+        """The number of ended matches and their outcomes, as text."""
         return ended_text(
             self.done, self.planned, forfeited=self.forfeited, failed=self.failed, verb=self.verb
         )
 
     @property
     def notice(self) -> str:
-        """What somebody who waits for the run should know; empty while all goes well."""
+        """Problems to show to a waiting user; empty if there are none."""
         parts: list[str] = [self.state] if self.state != "running" else []
-        for lane in self.lanes:
-            if lane.given_up:
-                parts.append(f"{lane.model} is given up")
-            elif lane.paused >= 1:
-                parts.append(f"{lane.model} pauses for {lane.paused:.0f} s")
-            elif lane.waiting and lane.failures.get("overloaded"):
-                parts.append(f"{lane.model} held to {counted(lane.limit, 'call')} at once")
+        for limiter in self.limiters:
+            if limiter.given_up:
+                parts.append(f"calls to {limiter.model} fail immediately")
+            elif limiter.paused >= 1:
+                parts.append(f"{limiter.model} is paused for {limiter.paused:.0f} s")
+            elif limiter.waiting and limiter.failures.get("overloaded"):
+                parts.append(
+                    f"{limiter.model} limited to {counted(limiter.limit, 'concurrent call')}"
+                )
         if self.quiet >= QUIET:
-            parts.append(f"nothing came back for {self.quiet / 60:.0f} min")
+            parts.append(f"no replies for {self.quiet / 60:.0f} min")
         return "; ".join(parts)
 
 
 class Order(Frozen):
-    """Something that a running study is told to do.
+    """An order to a running study.
 
     Attributes:
-        id: identifies the order; later ones are greater.
-        run: the run that it is for.
-        action: what to do; ``set`` goes with what is to be set.
-        concurrency: matches under way at once.
-        limits: calls under way by model; None lets the lane tune itself again.
-        budget: caps to replace; None lifts one.
+        id: the order's id, in ascending order.
+        run: the run's id.
+        action: the action; ``set`` uses the fields below.
+        concurrency: maximum number of concurrent matches.
+        limits: maximum concurrent calls by model; None restores automatic limits.
+        budget: limits to replace; None removes a limit.
     """
 
     id: str
@@ -170,23 +171,23 @@ class Order(Frozen):
 
 
 def watch(store: Store | Path | str, study: str) -> RunState:
-    """How a study's run is doing.
+    """Return the state of a study's run.
 
     Args:
         store: the store, its file or its URL.
 
     Raises:
-        ControlError: the study is not running; the message says how far it is.
+        ControlError: the study is not running; the message contains its progress.
     """
     with _opened(store) as opened:
         return _watch(opened, study)
 
 
 @contextmanager
-def _opened(where: Store | Path | str) -> Iterator[Store]:
+def _opened(location: Store | Path | str) -> Iterator[Store]:
     with ExitStack() as stack:
         try:
-            opened = stack.enter_context(Store.opened(where))
+            opened = stack.enter_context(Store.opened(location))
         except StoreError as error:
             raise ControlError(str(error)) from None
         yield opened
@@ -195,44 +196,44 @@ def _opened(where: Store | Path | str) -> Iterator[Store]:
 def _watch(store: Store, study: str) -> RunState:
     state = account_of(store)
     if state is None:
-        raise ControlError(_why_idle(store, study))
+        raise ControlError(_idle_reason(store, study))
     if state.study != study:
         raise ControlError(f'"{study}" is not running on {store.name}; "{state.study}" is')
     return state
 
 
-def _why_idle(store: Store, study: str) -> str:
-    """Why nobody plays a study, and what to do."""
-    where = f"--store {shlex.quote(store.name)}"
+def _idle_reason(store: Store, study: str) -> str:
+    """Return why a study is not running, and what to do."""
+    option = f"--store {shlex.quote(store.name)}"
     try:
-        found = store.study(study)
-        if "players" not in found.spec:
-            return f'"{study}" was imported; there is nothing to play'
-        with_providers = sum(one.calls for one in waiting_batches(store, study))
+        summary = store.study(study)
+        if "players" not in summary.spec:
+            return f'"{study}" was imported and cannot be run'
+        with_providers = sum(batch.calls for batch in waiting_batches(store, study))
     except StoreError as error:
         return str(error)
-    done, planned, how_far = found.done, found.planned, found.how_far(found.planned)
+    done, planned, how_far = summary.done, summary.planned, summary.how_far(summary.planned)
     if store.held():
         return (
-            f'"{study}" is not being played ({how_far}), though another cheaptalk is writing to '
-            f"{store.name}: wait for it, or try again if a run is just beginning"
+            f'"{study}" is not running ({how_far}), but another cheaptalk process is writing to '
+            f"{store.name}: wait for it, or try again if a run is just starting"
         )
     if with_providers:
         return (
             f'"{study}" is not running ({how_far}), with {counted(with_providers, "call")} in '
-            f"providers' batches; collect them with: cheaptalk resume {study} {where} --batch"
+            f"providers' batches; collect them with: cheaptalk resume {study} {option} --batch"
         )
     if done == planned:
-        return f'"{study}" has ended ({how_far}); report it with: cheaptalk report {study} {where}'
-    halted = f"; the last run halted: {found.halted}" if found.halted else ""
+        return f'"{study}" has ended ({how_far}); report it with: cheaptalk report {study} {option}'
+    halted = f"; the last run halted: {summary.halted}" if summary.halted else ""
     return (
         f'"{study}" is not running ({how_far}{halted}); '
-        f"go on with: cheaptalk resume {study} {where}"
+        f"resume it with: cheaptalk resume {study} {option}"
     )
 
 
 def account_of(store: Store) -> RunState | None:
-    """A run's latest account; None where no run is alive.
+    """Return the latest state of a live run; None if there is none.
 
     Raises:
         ControlError: it cannot be read.
@@ -242,7 +243,7 @@ def account_of(store: Store) -> RunState | None:
 
 
 def last_account(store: Store) -> RunState | None:
-    """The last account that a run gave, which may have been killed since; None without one.
+    """Return the last published state, possibly of a killed run; None if there is none.
 
     Raises:
         ControlError: it cannot be read.
@@ -252,30 +253,30 @@ def last_account(store: Store) -> RunState | None:
         text = mailbox.read_account()
         return None if text is None else RunState.model_validate_json(text)
     except (OSError, ValidationError) as error:
-        raise ControlError(f"{mailbox.place} cannot be read: {error}") from None
+        raise ControlError(f"{mailbox.location} cannot be read: {error}") from None
 
 
 def check_free(store: Store) -> None:
-    """Refuse a store to which another process writes that does not share its work.
+    """Check that no other process is writing to a store without sharing its work.
 
     Raises:
-        StoreHeld: one does; the message says which, on what, and what to do.
+        StoreLocked: one is; the message names the process and its study.
         StoreError: it cannot be written.
     """
     try:
         store.backend.check_free()
-    except StoreHeld:
+    except StoreLocked:
         with suppress(ControlError):
             if (state := account_of(store)) is not None:
-                raise StoreHeld(_busy(store, state)) from None
+                raise StoreLocked(_busy(store, state)) from None
         raise
 
 
 def _busy(store: Store, state: RunState) -> str:
-    ctl = f"cheaptalk ctl {state.study} --store {shlex.quote(store.name)}"
+    ctl = f"cheaptalk control {state.study} --store {shlex.quote(store.name)}"
     return (
-        f"{store.name}: another cheaptalk is writing to it: process {state.pid} is at "
-        f'"{state.study}" ({state.how_far}); wait for it to end, or look after it with: {ctl}'
+        f"{store.name}: another cheaptalk process is writing to the store: process {state.pid} is "
+        f'running "{state.study}" ({state.how_far}); wait for it to end, or control it with: {ctl}'
     )
 
 
@@ -288,31 +289,31 @@ def give_order(
     limits: Mapping[str, int | None] | None = None,
     budget: Mapping[str, float | None] | None = None,
 ) -> RunState:
-    """Tell a running study to do something, and wait until it has heard.
+    """Send an order to a running study and wait for the result.
 
     Args:
         store: the store, its file or its URL.
         action: ``pause``, ``resume``, ``stop`` or ``set``.
-        concurrency: to set: matches with models played at once.
-        limits: to set: calls to a model under way at once, by model or by the label of a player
-            that is one; None lets it tune itself.
-        budget: to set: what the study may spend, by unit; None lifts a cap.
+        concurrency: for ``set``: maximum number of concurrent matches with models.
+        limits: for ``set``: maximum concurrent calls by model or player label; None restores
+            automatic limits.
+        budget: for ``set``: the study's budget by unit; None removes a limit.
 
     Returns:
-        How the run is doing then.
+        The state of the run after the order.
 
     Raises:
-        ControlError: the study is not running, or refuses.
+        ControlError: the study is not running, or rejects the order.
     """
     with _opened(store) as opened:
         state = _watch(opened, study)
-        wanted = {"concurrency": concurrency, "limits": limits, "budget": budget}
-        what = {name: one for name, one in wanted.items() if one is not None}
+        arguments = {"concurrency": concurrency, "limits": limits, "budget": budget}
+        settings = {name: value for name, value in arguments.items() if value is not None}
         if limits is not None:
-            what["limits"] = _by_model(limits, opened, state)
+            settings["limits"] = _limits_by_model(limits, opened, state)
         id_ = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
         try:
-            order = Order.model_validate({"id": id_, "run": state.run, "action": action} | what)
+            order = Order.model_validate({"id": id_, "run": state.run, "action": action} | settings)
         except ValidationError as error:
             raise ControlError(first_problem(error)) from None
         try:
@@ -322,32 +323,34 @@ def give_order(
         return _reply_to(order, opened, state)
 
 
-def _by_model(limits: Mapping[str, Any], store: Store, state: RunState) -> dict[str, Any]:
-    """Limits by model string, where some may go by a player's label or a model's short name.
+def _limits_by_model(limits: Mapping[str, Any], store: Store, state: RunState) -> dict[str, Any]:
+    """Replace player labels and short model names in limits with model strings.
 
     Raises:
-        ControlError: a label is of no player that is a model.
+        ControlError: a label does not belong to a model.
     """
     players = store.study(state.study, counted=False).spec["players"]
-    models = {label: one["model"] for label, one in players.items() if "model" in one}
+    models = {label: entry["model"] for label, entry in players.items() if "model" in entry}
     for name in limits:
         if name not in models and "/" not in name:
-            raise ControlError(f"no player that is a model is called {suggest(name, list(models))}")
-    short = short_names(lane.model for lane in state.lanes)
+            raise ControlError(
+                f"no player with a model has the label {suggest(name, list(models))}"
+            )
+    short = short_names(limiter.model for limiter in state.limiters)
     models |= {name: model for model, name in short.items()}
     return {models.get(name, name): limit for name, limit in limits.items()}
 
 
-def _reply_to(order: Order, store: Store, before: RunState) -> RunState:
-    """Wait until the run says what became of an order; take it back if nobody does."""
+def _reply_to(order: Order, store: Store, state_before: RunState) -> RunState:
+    """Wait for the result of an order, and withdraw it after a timeout."""
     until = time.monotonic() + REPLY_WAIT
     while time.monotonic() < until:
         time.sleep(LOOK)
         state = account_of(store)
         if state is None or state.run != order.run:
             if order.action == "stop":
-                return before.model_copy(update={"state": "stopping"})
-            raise ControlError(f'"{before.study}" has ended meanwhile')
+                return state_before.model_copy(update={"state": "stopping"})
+            raise ControlError(f'"{state_before.study}" has ended in the meantime')
         refusal = state.replies.get(order.id)
         if refusal:
             raise ControlError(refusal)
@@ -355,5 +358,5 @@ def _reply_to(order: Order, store: Store, before: RunState) -> RunState:
             return state
     store.backend.mailbox.withdraw(order.id)
     raise ControlError(
-        f'"{before.study}" did not take the order within {REPLY_WAIT:g} seconds; try again'
+        f'"{state_before.study}" did not process the order within {REPLY_WAIT:g} seconds; try again'
     )

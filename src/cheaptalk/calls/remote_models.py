@@ -1,4 +1,5 @@
-"""Calls to models from the machines of a cluster: money, turns and the ledger stay with the run."""
+"""Make calls to models from the machines of a cluster; budgets, rate limits and the ledger stay
+with the run."""
 
 import asyncio
 import os
@@ -11,25 +12,24 @@ from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.models.clients import open_models
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.providers import PROVIDERS, Provider
-from cheaptalk.models.structured_output import Known
+from cheaptalk.models.structured_output import RouteSupport
 from cheaptalk.players import ModelSeat
 from cheaptalk.players.seats import NO_SOURCES
 from cheaptalk.rules import CheaptalkError, Game
 
 GRACE = 60.0
-"""Seconds beyond a call's deadline after which its machine is taken for lost."""
+"""Seconds after a call's timeout before its machine is considered lost."""
 PAUSE = 1.0
-"""Seconds between two looks whether who was lost is there again."""
+"""Polling interval for a lost machine, in seconds."""
 
 
 class Asker:
-    """What makes calls on one machine.
+    """Makes calls on one machine.
 
     Args:
-        variables: of the environment: the keys of the models' providers, and parts of their URLs.
-        earlier: replies that may have been refusals of a way of asking, with their models.
-        providers: the models' providers by name, which apply here whatever this machine knows of
-            them.
+        variables: environment variables with the providers' keys and parts of their URLs.
+        earlier: models and replies that may have rejected an answer format.
+        providers: providers by name, which override those of this machine.
     """
 
     def __init__(
@@ -41,12 +41,12 @@ class Asker:
         os.environ.update(variables)
         for name, provider in providers.items():
             PROVIDERS.put(name, provider)
-        self._models = open_models(Known(earlier))
+        self._models = open_models(RouteSupport(earlier))
 
-    async def lacking(self, seats: Iterable[tuple[ModelSeat, Game]]) -> str | None:
-        """Why one of these players cannot be reached from here; None where all can."""
-        found = (seat.missing(game, NO_SOURCES) for seat, game in seats)
-        return next((reason for reason in found if reason is not None), None)
+    async def missing_models(self, players: Iterable[tuple[ModelSeat, Game]]) -> str | None:
+        """Return why one of these players cannot be reached from here; None if all can."""
+        reasons = (player.missing(game, NO_SOURCES) for player, game in players)
+        return next((reason for reason in reasons if reason is not None), None)
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         """Make one call."""
@@ -54,10 +54,10 @@ class Asker:
 
 
 class RemoteModels:
-    """Makes calls from all machines of a cluster in turn.
+    """Distributes calls over the machines of a cluster in turn.
 
-    Whoever is on a machine that was lost is asked nothing until it answers from another one, so
-    that of no call but those that were under way there nobody knows whether it was made.
+    An actor on a lost machine gets no calls until it responds from another one, so that only calls
+    in flight on the lost machine are unresolved.
     """
 
     def __init__(self, cluster: Cluster, askers: Iterable[Any]) -> None:
@@ -70,31 +70,35 @@ class RemoteModels:
     async def begun(
         cls,
         cluster: Cluster,
-        seats: Sequence[tuple[ModelSeat, Game]],
+        players: Sequence[tuple[ModelSeat, Game]],
         earlier: Sequence[tuple[str, Reply]] = (),
     ) -> "RemoteModels":
-        """Those that can reach some players from everywhere.
+        """Create a client after checking that every machine can reach the players.
 
         Args:
-            seats: the players, with the games in which they sit.
-            earlier: as :class:`Asker` takes it.
+            players: the players with their games.
+            earlier: see :class:`Asker`.
 
         Raises:
             CheaptalkError: a player cannot be reached from one of the machines.
         """
-        names = [ModelName.parse(seat.model) for seat, _ in seats]
+        names = [ModelName.parse(player.model) for player, _ in players]
         providers = {name.provider: name.entry for name in names if name.provider in PROVIDERS}
-        needed = {one for name in names for one in (name.entry.key, *name.entry.variables)}
-        variables = {one: os.environ[one] for one in needed if one in os.environ}
+        needed = {
+            variable for name in names for variable in (name.entry.key, *name.entry.variables)
+        }
+        variables = {
+            variable: os.environ[variable] for variable in needed if variable in os.environ
+        }
         askers = cluster.actors(Asker, variables, earlier, providers)
         for asker in askers:
-            reason = await cluster.answer(asker.lacking.remote(seats))
+            reason = await cluster.answer(asker.missing_models.remote(players))
             if reason is not None:
                 raise CheaptalkError(f"on a machine of the cluster: {reason}")
         return cls(cluster, askers)
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call; one whose machine is lost meanwhile may have been made, or not."""
+        """Make one call; if its machine is lost, it is unknown whether the call was made."""
         queued = (
             ModelName.parse(call.model).protocol == "in process"
         )  # there is no telling how long
@@ -105,13 +109,13 @@ class RemoteModels:
                     await self._back.wait()
                 asker = self._there[0]
                 self._there.rotate()
-                asked = asker.call.remote(call, number, deadline)
-                return await self._cluster.answer(asked)
+                pending = asker.call.remote(call, number, deadline)
+                return await self._cluster.answer(pending)
         except MachineLost as error:
             self._lose(asker)
             detail = str(error)
         except TimeoutError:
-            detail = "nothing was heard of a machine of the cluster"
+            detail = "a machine of the cluster did not respond"
         return Reply(failure=Failure.PROVIDER_ERROR, detail=detail, retry=True)
 
     def _lose(self, asker: Any) -> None:
@@ -122,10 +126,10 @@ class RemoteModels:
             task.add_done_callback(self._returning.discard)
 
     async def _return(self, asker: Any) -> None:
-        """Wait until an asker is there again, wherever that is."""
+        """Wait until an asker responds again, possibly from another machine."""
         while True:
             try:
-                await self._cluster.answer(asker.lacking.remote([]))
+                await self._cluster.answer(asker.missing_models.remote([]))
             except MachineLost:
                 await asyncio.sleep(PAUSE)
             else:

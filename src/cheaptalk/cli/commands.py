@@ -1,4 +1,4 @@
-"""The commands in their groups, and where each is found."""
+"""All commands and command groups, and the module that defines each."""
 
 from __future__ import annotations
 
@@ -6,193 +6,201 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """A command.
+    """A command, which is imported only when it is used.
 
     Attributes:
-        where: it is found, below ``cheaptalk.cli``: the module, and the name in it.
-        does: the first sentence of its help.
+        location: module below ``cheaptalk.cli``, and the name of the function or Typer app in it.
+        summary: first sentence of the command's help.
     """
 
-    where: str
-    does: str
+    location: str
+    summary: str
 
 
-GROUPS: dict[str, dict[str, Entry]] = {
-    "Look around": {
-        "games": Entry(
-            "catalogue.games:games",
-            "List the games, or show one with its parameters, measures and strategies.",
-        ),
-        "players": Entry(
-            "catalogue.players:players", "List the scripted strategies with their settings."
-        ),
-        "rosters": Entry(
-            "catalogue.rosters:rosters",
-            "List the rosters of models, or show one with the settings of its players.",
-        ),
-        "prompt": Entry(
-            "catalogue.prompt:prompt",
-            "Show what a model would be sent in a sample match, with its settings. "
-            "Nothing is sent.",
-        ),
-        "preset": Entry(
-            "catalogue.preset:preset",
-            "List the presets, or print one as YAML to start a study file of one's own from.",
-        ),
-        "providers": Entry(
-            "catalogue.providers:providers",
-            "List the providers of models: where their keys go, and whether they are set.",
-        ),
-        "prices": Entry(
-            "catalogue.prices:prices",
-            "Show what models cost, in dollars per million tokens, with the date of each price.",
-        ),
-        "stand-in": Entry(
-            "catalogue.stand_in:stand_in",
-            "Pretend to be a model server, on this machine only: no key, no bill.",
-        ),
-        "doctor": Entry(
-            "catalogue.doctor:doctor",
-            "Check the installation and the store, and say what is missing for what.",
-        ),
-    },
-    "Make your own": {
-        "new": Entry(
-            "catalogue.new:new",
-            "Write a small package with a game, player or style of your own, which passes its "
-            "tests.",
-        ),
-        "check": Entry(
-            "catalogue.check:check", "Check that a game keeps every law that games keep."
-        ),
-    },
-    "Play": {
-        "play": Entry(
-            "studies.play:play",
-            "Play a game yourself at the terminal; each match is recorded and "
-            "counted like any other.",
-        ),
-        "serve": Entry(
-            "studies.serve:serve",
-            "Let people play in the browser, or without a study open a laboratory for researchers.",
-        ),
-        "bots": Entry(
-            "studies.bots:bots",
-            "Let bots play as people do, by the pages of a server, and say how it went.",
-        ),
-        "mcp": Entry(
-            "studies.mcp:mcp",
-            "Let a client of the Model Context Protocol play as a guest of a run.",
-        ),
-    },
-    "Learn": {
-        "train": Entry(
-            "studies.train:train",
-            "Train a policy that sits down at tables as {policy: FILE}, or language models.",
-        ),
-        "exploitability": Entry(
-            "studies.train:exploitability",
-            "Say what could be gained against a policy by playing otherwise.",
-        ),
-        "lm": Entry(
-            "studies.lm:commands",
-            "Make small language models, and train them on what players said.",
-        ),
-    },
-    "Studies": {
-        "plan": Entry(
-            "studies.plan:plan",
-            "Show what a study consists of before anything runs, and what its models may cost.",
-        ),
-        "run": Entry(
-            "studies.run:run", "Play a study; what the store already holds is not played again."
-        ),
-        "resume": Entry(
-            "studies.run:resume", "Go on with a study that was stopped, from what the store holds."
-        ),
-        "profile": Entry(
-            "results.profile:profile",
-            "Test an agent for weaknesses, and report its metrics beside those of baselines.",
-        ),
-        "status": Entry(
-            "studies.status:status",
-            "Show the studies in the store, how far each is, and calls left unresolved.",
-        ),
-        "ctl": Entry(
-            "studies.ctl:ctl",
-            "Look after a study while it runs: see how it does, pause it, stop it, or retune it.",
-        ),
-        "batches": Entry(
-            "studies.batches:batches",
-            "List the batches that were submitted to providers, and what is in them.",
-        ),
-        "copy": Entry(
-            "studies.copy:copy",
-            "Copy a store, to another file or into a database; its studies go on there.",
-        ),
-        "cache": Entry(
-            "studies.cache:commands",
-            "Look into the cache of replies.",
-        ),
-    },
-    "Results": {
-        "matches": Entry(
-            "results.matches:matches",
-            "List recorded matches, or those that fit: id, game, state, players and payoffs.",
-        ),
-        "show": Entry(
-            "results.show:show",
-            "Show a match: what each seat was told, asked and answered, and each call it took.",
-        ),
-        "view": Entry(
-            "results.view:view", "Read all matches of a store in the browser, on this machine only."
-        ),
-        "judge": Entry(
-            "results.judge:judge",
-            "Have a model judge a study's matches by a rubric; what is judged is not judged again.",
-        ),
-        "label": Entry(
-            "results.label:label",
-            "Label a sample by hand, to hold a judge against: write a sheet, fill it in, "
-            "take it in.",
-        ),
-        "report": Entry(
-            "results.report:report",
-            "Write a study's report, or a paper's tables and figures: one HTML file "
-            "that works offline.",
-        ),
-        "recipes": Entry(
-            "catalogue.recipes:recipes",
-            "List the report recipes: the tables and figures of papers, made from any study.",
-        ),
-        "compare": Entry(
-            "results.compare:compare",
-            "Compare two studies, match by match where they share deals: B less A, with intervals.",
-        ),
-        "leaderboard": Entry(
-            "results.leaderboard:leaderboard",
-            "Rank players over all games of some studies, with ranges of their ranks.",
-        ),
-        "metagame": Entry(
-            "results.metagame:metagame",
-            "Find who would be chosen to play: equilibria of an empirical game, with intervals.",
-        ),
-    },
-    "Records": {
-        "archive": Entry(
-            "studies.archive:archive",
-            "Write a store, or one study, as Parquet to a folder of any file system, to come back.",
-        ),
-        "restore": Entry("studies.archive:restore", "Bring an archive back into a new store."),
-        "export": Entry(
-            "results.export:export",
-            "Write a study's matches, answers and calls to files, with a codebook.",
-        ),
-        "import": Entry(
-            "results.import_:commands",
-            "Take in games that other systems published.",
-        ),
-    },
+class GroupEntry(NamedTuple):
+    """A group of commands.
+
+    Attributes:
+        summary: help of the group.
+        commands: the group's commands by name.
+    """
+
+    summary: str
+    commands: dict[str, Entry]
+
+
+COMMANDS: dict[str, Entry] = {
+    "plan": Entry("studies.plan:plan", "Preview a study's matches and estimate its cost."),
+    "run": Entry("studies.run:run", "Run a study; matches already in the store are reused."),
+    "resume": Entry("studies.run:resume", "Resume an interrupted study from the store."),
+    "status": Entry("studies.status:status", "Show the progress and cost of stored studies."),
+    "control": Entry(
+        "studies.control:control", "Inspect, pause, resume, stop or adjust a running study."
+    ),
+    "play": Entry("studies.play:play", "Play a game yourself at the terminal."),
+    "serve": Entry("studies.serve:serve", "Start the web server for participants or researchers."),
+    "profile": Entry(
+        "results.profile:profile", "Test an agent for weaknesses and compare it with baselines."
+    ),
+    "report": Entry("results.report:report", "Write a study's report as one HTML file."),
+    "compare": Entry("results.compare:compare", "Compare two studies on their common instances."),
+    "leaderboard": Entry(
+        "results.leaderboard:leaderboard", "Rank players across studies, with rank intervals."
+    ),
+    "metagame": Entry(
+        "results.metagame:metagame", "Compute equilibria of the empirical game among players."
+    ),
+    "view": Entry("results.view:view", "Browse recorded matches in a local web viewer."),
 }
-"""The commands in the order in which one comes to need them, under the headings of the help."""
-COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+"""The top-level commands, most used first."""
+
+GROUPS: dict[str, GroupEntry] = {
+    "study": GroupEntry(
+        "List presets and report recipes; test web studies with bots.",
+        {
+            "presets": Entry(
+                "catalogue.presets:presets", "List the presets, or print one as a study file."
+            ),
+            "recipes": Entry(
+                "catalogue.recipes:recipes",
+                "List the recipes for the tables and figures of papers.",
+            ),
+            "bots": Entry("studies.bots:bots", "Run bots that play through the web pages."),
+        },
+    ),
+    "match": GroupEntry(
+        "List recorded matches, or show one.",
+        {
+            "list": Entry("results.matches:matches", "List recorded matches."),
+            "show": Entry(
+                "results.show:show", "Show a match: observations, requests, actions and calls."
+            ),
+        },
+    ),
+    "game": GroupEntry(
+        "List, check or create games; list their strategies.",
+        {
+            "list": Entry("catalogue.games:games", "List the games, or show one in full."),
+            "strategies": Entry(
+                "catalogue.strategies:strategies",
+                "List the scripted strategies and their settings.",
+            ),
+            "check": Entry("catalogue.check:check", "Run the conformance checks on a game."),
+            "new": Entry(
+                "catalogue.new:new", "Create a package with a new game, strategy or prompt style."
+            ),
+        },
+    ),
+    "model": GroupEntry(
+        "Look up providers, prices, rosters and prompts; mock models.",
+        {
+            "providers": Entry(
+                "catalogue.providers:providers",
+                "List the model providers and whether their API keys are set.",
+            ),
+            "prices": Entry(
+                "catalogue.prices:prices", "Show model prices in dollars per million tokens."
+            ),
+            "rosters": Entry(
+                "catalogue.rosters:rosters", "List the rosters of models, or show one in full."
+            ),
+            "prompt": Entry(
+                "catalogue.prompt:prompt", "Show the prompt and settings a model would receive."
+            ),
+            "mock-server": Entry(
+                "catalogue.mock_server:mock_server", "Start a local mock model server."
+            ),
+            "cache": Entry("studies.cache:commands", "Inspect or clear the response cache."),
+            "batches": Entry(
+                "studies.batches:batches", "List the batches submitted to model providers."
+            ),
+            "mcp": Entry("studies.mcp:mcp", "Connect an MCP client to a run as a remote agent."),
+        },
+    ),
+    "judge": GroupEntry(
+        "Judge matches with a model, or label them by hand.",
+        {
+            "run": Entry("results.judge:judge", "Judge a study's matches with a model."),
+            "label": Entry(
+                "results.label:label", "Create or import hand labels to validate a judge."
+            ),
+        },
+    ),
+    "train": GroupEntry(
+        "Train policies and language models.",
+        {
+            "policy": Entry("studies.train:policy", "Train a policy with NFSP or R-NaD."),
+            "exploitability": Entry(
+                "studies.train:exploitability", "Estimate the exploitability of a policy."
+            ),
+            "pretrain": Entry(
+                "studies.lm:pretrain", "Pretrain a small language model on recorded dialogues."
+            ),
+            "tune": Entry("studies.lm:tune", "Fine-tune a language model on recorded dialogues."),
+            "self-play": Entry(
+                "studies.lm:self_play", "Fine-tune a language model on its own best matches."
+            ),
+            "experiment": Entry(
+                "studies.experiment:experiment", "Run a self-play experiment and write its report."
+            ),
+        },
+    ),
+    "store": GroupEntry(
+        "Copy, archive, export, import or check a store.",
+        {
+            "copy": Entry("studies.copy:copy", "Copy a store to another file or database."),
+            "archive": Entry(
+                "studies.archive:archive", "Archive a store, or one study, as Parquet files."
+            ),
+            "restore": Entry("studies.archive:restore", "Restore an archive to a new store."),
+            "export": Entry(
+                "results.export:export", "Export a study's matches, responses and calls to files."
+            ),
+            "import": Entry("results.import_:commands", "Import games published by other systems."),
+            "doctor": Entry("catalogue.doctor:doctor", "Check the installation and the store."),
+        },
+    ),
+}
+"""The command groups, each called as ``cheaptalk GROUP COMMAND``."""
+
+RENAMED: dict[str, str] = {
+    "games": "game list",
+    "players": "game strategies",
+    "check": "game check",
+    "new": "game new",
+    "rosters": "model rosters",
+    "prompt": "model prompt",
+    "providers": "model providers",
+    "prices": "model prices",
+    "stand-in": "model mock-server",
+    "cache": "model cache",
+    "batches": "model batches",
+    "mcp": "model mcp",
+    "preset": "study presets",
+    "recipes": "study recipes",
+    "bots": "study bots",
+    "matches": "match list",
+    "show": "match show",
+    "judge": "judge run",
+    "label": "judge label",
+    "train": "train policy",
+    "exploitability": "train exploitability",
+    "lm": "train",
+    "ctl": "control",
+    "copy": "store copy",
+    "archive": "store archive",
+    "restore": "store restore",
+    "export": "store export",
+    "import": "store import",
+    "doctor": "store doctor",
+}
+"""The commands' names before 0.1.0, and today's; to be removed at 1.0."""
+
+
+def full_names() -> dict[str, Entry]:
+    """Return all commands by full name, such as ``run`` and ``game list``."""
+    grouped = {
+        f"{group} {name}": entry
+        for group, (_, commands) in GROUPS.items() for name, entry in commands.items()
+    }  # fmt: skip
+    return COMMANDS | grouped

@@ -1,8 +1,8 @@
-"""The entry point: run a command, and turn errors into one sentence and an exit status.
+"""The command line's entry point: run a command and turn errors into messages and exit statuses.
 
-Exit status: 0 all went well, 1 something did not finish or failed, 2 the input was wrong, 3 calls
-wait in a provider's batch, 128 and a signal's number where one ended it: 130 stopped by Ctrl-C,
-143 by SIGTERM, 129 by a terminal that was closed, 141 where nobody reads on what it writes.
+Exit statuses: 0 success, 1 incomplete or failed, 2 invalid input, 3 calls still in a provider's
+batch, 128 plus a signal's number if a signal ended the command: 130 Ctrl-C, 143 SIGTERM, 129 a
+closed terminal, 141 a closed output pipe.
 """
 
 import sys
@@ -17,21 +17,21 @@ from typer.completion import install_callback, show_callback
 
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
-from cheaptalk.cli.shared.help_page import WIDEST
-from cheaptalk.cli.shared.loading import Commands
-from cheaptalk.cli.shared.outside import STOPPED, Outside
+from cheaptalk.cli.shared.help_page import MAX_WIDTH
+from cheaptalk.cli.shared.interrupts import STOPPED, Outside
+from cheaptalk.cli.shared.loading import Commands, show_full_help
 from cheaptalk.cli.shared.printing import err, errors, is_verbose, usual_volume
-from cheaptalk.garbage import COMMAND, collecting
+from cheaptalk.gc_tuning import COMMAND, collecting
 
 app = typer.Typer(
     name="cheaptalk",
     cls=Commands,
-    help="A laboratory for strategic communication: plan, play, resume and report studies.",
+    help="Run experiments on strategic communication with language models, people and scripts.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDEST},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH},
 )
 
 
@@ -39,16 +39,29 @@ app = typer.Typer(
 def options(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", "-V", help="Say which version this is.")
+        bool, typer.Option("--version", "-V", help="Show the version and exit.")
     ] = False,
     install_completion: Annotated[
-        bool, typer.Option("--install-completion", help="Let TAB complete in the shell in use.")
+        bool,
+        typer.Option("--install-completion", help="Install TAB completion for the current shell."),
     ] = False,
     show_completion: Annotated[
-        bool, typer.Option("--show-completion", help="Print what would be installed for that.")
+        bool,
+        typer.Option(
+            "--show-completion", help="Print the completion script for the current shell."
+        ),
+    ] = False,
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--help-all",
+            help="Show all commands and global options, and exit.",
+            is_eager=True,
+            callback=show_full_help,
+        ),
     ] = False,
 ) -> None:
-    """Options that stand before a command."""
+    """Run the options before a command."""
     if version:
         typer.echo(f"cheaptalk {ct.__version__}")
         raise typer.Exit
@@ -58,16 +71,16 @@ def options(
 
 def main() -> None:
     """Run the command line."""
-    outside = Outside()
-    with outside.heeded(), usual_volume(), collecting(COMMAND):
-        status = outside.ended(_status())
-        if outside.problem:
-            errors.print(f"error: {outside.problem}", markup=False, soft_wrap=True)
+    interruptions = Outside()
+    with interruptions.heeded(), usual_volume(), collecting(COMMAND):
+        status = interruptions.ended(_status())
+        if interruptions.problem:
+            errors.print(f"error: {interruptions.problem}", markup=False, soft_wrap=True)
     sys.exit(status)
 
 
 def _status() -> int:
-    """Run the command, say what went wrong, and return its exit status."""
+    """Run the command, print its error if any, and return the exit status."""
     try:
         with _plain_warnings():
             completion.enable()
@@ -77,36 +90,36 @@ def _status() -> int:
     except KeyboardInterrupt:
         return STOPPED
     except OSError as error:
-        about = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        return _failed(about, 1)
+        message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return _failed(message, 1)
     except ct.CheaptalkError as error:
         return _failed(str(error), 2)
     return 0
 
 
-def _failed(about: str, status: int) -> int:
-    """Say what went wrong, if that is wanted with where it arose, and return the exit status."""
+def _failed(message: str, status: int) -> int:
+    """Print an error, with its traceback under --verbose, and return the exit status."""
     if is_verbose():
         errors.print(traceback.format_exc(), markup=False, style="dim", soft_wrap=True)
     errors.print("error: ", end="", style="bold red")
-    errors.print(about, markup=False)
+    errors.print(message, markup=False)
     return status
 
 
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Print a warning of a broken plug-in as one line, once; others as Python does."""
+    """Print a warning about a broken plug-in once, in one line; print others as Python does."""
     with warnings.catch_warnings():
         warnings.filterwarnings("always", module=r"cheaptalk\.rules\.registry$")
         if completion.completing():
             warnings.simplefilter("ignore")
-        usual, said = warnings.showwarning, set[str]()
+        show_default, printed = warnings.showwarning, set[str]()
 
         def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
             if not issubclass(category, ct.rules.PluginWarning):
-                usual(message, category, *rest, **more)
-            elif str(message) not in said:
-                said.add(str(message))
+                show_default(message, category, *rest, **more)
+            elif str(message) not in printed:
+                printed.add(str(message))
                 err.print(f"warning: {message}", markup=False, soft_wrap=True)
 
         warnings.showwarning = show

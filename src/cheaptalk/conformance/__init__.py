@@ -1,16 +1,16 @@
-"""The conformance kit: laws that every game keeps, as checks to run on one's own.
+"""The conformance kit: laws that every game must satisfy, as checks for your own games.
 
-Run them all with :func:`check_game`, or at the terminal with ``cheaptalk check GAME``, or each as a
-test of its own::
+Run them all with :func:`check_game`, or at the terminal with ``cheaptalk game check GAME``, or each
+as a separate test::
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-    @pytest.mark.parametrize("game", variants(BOX).values(), ids=variants(BOX))
+    @pytest.mark.parametrize("game", variants(SPEC).values(), ids=variants(SPEC))
     def test_my_game(game, check):
-        check(BOX, game, "any seed")
+        check(SPEC, game, "any seed")
 
-A check plays matches between ``random`` strategies, drawn by the seed, and raises
-:class:`ConformanceError` where a law is broken. Those of ``BOX_CHECKS`` look at a game as a whole:
-``check(BOX, SEEDS)``.
+A check plays matches between ``random`` strategies, drawn with the seed, and raises
+:class:`ConformanceError` if a law is violated. Those of ``SPEC_CHECKS`` check a game as a whole:
+``check(SPEC, SEEDS)``.
 """
 
 import inspect
@@ -23,7 +23,7 @@ from typing import NamedTuple
 from cheaptalk.conformance.answers import check_answers, check_forfeits, check_schemas
 from cheaptalk.conformance.declarations import (
     check_json,
-    check_measures,
+    check_metrics,
     check_payoffs,
     check_seats,
     check_series,
@@ -32,23 +32,23 @@ from cheaptalk.conformance.declarations import (
 from cheaptalk.conformance.events import check_events
 from cheaptalk.conformance.extremes import check_extremes
 from cheaptalk.conformance.matches import (
-    BoxLaw,
     ConformanceError,
     Law,
     OutOfTime,
+    SpecLaw,
     random_moves,
     root_cause,
     variants,
 )
 from cheaptalk.conformance.omissions import advice
 from cheaptalk.conformance.privacy import check_secrets, check_simultaneous
-from cheaptalk.conformance.processes import box_at, check_processes
+from cheaptalk.conformance.processes import check_processes, spec_at
 from cheaptalk.conformance.repetition import check_replay, check_same_seed
 from cheaptalk.conformance.settings import check_parameters
 from cheaptalk.conformance.strategies import check_memory, check_strategies
 from cheaptalk.conformance.talk import check_talk
 from cheaptalk.conformance.time_limit import LIMIT
-from cheaptalk.rules import GameBox, games
+from cheaptalk.rules import GameSpec, games
 
 CHECKS: tuple[Law, ...] = (
     check_seats,
@@ -61,7 +61,7 @@ CHECKS: tuple[Law, ...] = (
     check_answers,
     check_forfeits,
     check_payoffs,
-    check_measures,
+    check_metrics,
     check_series,
     check_json,
     check_talk,
@@ -69,20 +69,21 @@ CHECKS: tuple[Law, ...] = (
     check_memory,
     check_extremes,
 )
-"""Every law of a single setting, the simplest first."""
-BOX_CHECKS: tuple[BoxLaw, ...] = (check_parameters, check_events, check_processes)
-"""Every law of a game as a whole."""
+"""All laws of a single configuration, the simplest first."""
+SPEC_CHECKS: tuple[SpecLaw, ...] = (check_parameters, check_events, check_processes)
+"""All laws of a game as a whole."""
 SEEDS = ("1", "2", "3")
 
 
 class Verdict(NamedTuple):
-    """What became of a check.
+    """The result of a check.
 
     Attributes:
         check: its name.
         law: what it checks, in one line.
-        problem: the first thing that it found, with where and how; None if nothing.
-        cause: what that comes from, without its numbers: checks that met the same have the same.
+        problem: the first violation, with its location and reason; None if there is none.
+        cause: the cause of the problem, without its numbers, so that checks with the same cause
+            match.
     """
 
     check: str
@@ -92,36 +93,38 @@ class Verdict(NamedTuple):
 
 
 def verdicts(
-    box: GameBox, seeds: Sequence[str] = SEEDS, *, limit: float = LIMIT
+    game_spec: GameSpec, seeds: Sequence[str] = SEEDS, *, limit: float = LIMIT
 ) -> Iterator[Verdict]:
-    """Run every check on a game, one after the other, in every variant and with each seed.
+    """Run every check on a game, in every variant and with each seed.
 
-    What other packages register for the game is checked with it, such as their strategies. A check
-    that does not come to an end is the last.
+    Parts that other packages register for the game, such as strategies, are checked with it. A
+    check that does not finish is the last.
 
     Args:
-        limit: seconds that the game's code may take from one answer to the next; 0 for any.
+        limit: maximum seconds of the game's code from one answer to the next; 0 for no limit.
     """
-    whole = games().get(box.name)
-    box = whole if whole is not None and whole.rules is box.rules else box
-    for check, runs in _planned(box, seeds, limit):
+    registered = games().get(game_spec.name)
+    game_spec = (
+        registered if registered is not None and registered.rules is game_spec.rules else game_spec
+    )
+    for check, runs in _planned(game_spec, seeds, limit):
         error = _first_error(runs)
         law = (inspect.getdoc(check) or "").partition("\n")[0].replace("`", "")
-        found = (None, None) if error is None else (str(error), _cause(box.name, error))
-        yield Verdict(check.__name__, law, *found)
+        problem = (None, None) if error is None else (str(error), _cause(game_spec.name, error))
+        yield Verdict(check.__name__, law, *problem)
         if isinstance(error, OutOfTime):
             return
 
 
 def _planned(
-    box: GameBox, seeds: Sequence[str], limit: float
-) -> Iterator[tuple[Law | BoxLaw, list[Callable[[], None]]]]:
-    """Every check, to be run in every setting and with each seed."""
-    pairs = list(product(variants(box).values(), seeds))
+    game_spec: GameSpec, seeds: Sequence[str], limit: float
+) -> Iterator[tuple[Law | SpecLaw, list[Callable[[], None]]]]:
+    """Yield every check with its runs, one for each configuration and seed."""
+    pairs = list(product(variants(game_spec).values(), seeds))
     for check in CHECKS:
-        yield check, [partial(check, box, game, seed, limit=limit) for game, seed in pairs]
-    for box_check in BOX_CHECKS:
-        yield box_check, [partial(box_check, box, seeds, limit=limit)]
+        yield check, [partial(check, game_spec, game, seed, limit=limit) for game, seed in pairs]
+    for spec_check in SPEC_CHECKS:
+        yield spec_check, [partial(spec_check, game_spec, seeds, limit=limit)]
 
 
 def _first_error(runs: Iterable[Callable[[], None]]) -> ConformanceError | None:
@@ -134,40 +137,39 @@ def _first_error(runs: Iterable[Callable[[], None]]) -> ConformanceError | None:
 
 
 def _cause(game: str, error: ConformanceError) -> str:
-    """The error from which all came, without numbers, which differ from match to match."""
-    told = root_cause(error).replace(f"{game}: ", "")
-    return re.sub(r"-?\d+([.,]\d+)*(e[+-]?\d+)?", "#", told)
+    """Return the root error, without numbers, which differ from match to match."""
+    message = root_cause(error).replace(f"{game}: ", "")
+    return re.sub(r"-?\d+([.,]\d+)*(e[+-]?\d+)?", "#", message)
 
 
-def check_game(box: GameBox, seeds: Sequence[str] = SEEDS, *, limit: float = LIMIT) -> None:
+def check_game(game_spec: GameSpec, seeds: Sequence[str] = SEEDS, *, limit: float = LIMIT) -> None:
     """Run every check on a game, in every variant and with each seed, as :func:`verdicts` does.
 
     Raises:
-        ConformanceError: the first law that the game breaks, with where and how.
+        ConformanceError: the first law that the game violates, with its location and reason.
     """
-    for verdict in verdicts(box, seeds, limit=limit):
+    for verdict in verdicts(game_spec, seeds, limit=limit):
         if verdict.problem is not None:
             raise ConformanceError(verdict.problem)
 
 
 __all__ = [
-    "BOX_CHECKS",
     "CHECKS",
     "SEEDS",
-    "BoxLaw",
+    "SPEC_CHECKS",
     "ConformanceError",
     "Law",
+    "SpecLaw",
     "Verdict",
     "advice",
-    "box_at",
     "check_answers",
     "check_events",
     "check_extremes",
     "check_forfeits",
     "check_game",
     "check_json",
-    "check_measures",
     "check_memory",
+    "check_metrics",
     "check_parameters",
     "check_payoffs",
     "check_processes",
@@ -182,6 +184,7 @@ __all__ = [
     "check_talk",
     "check_words",
     "random_moves",
+    "spec_at",
     "variants",
     "verdicts",
 ]  # fmt: skip

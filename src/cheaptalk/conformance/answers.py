@@ -1,4 +1,4 @@
-"""Laws of answering: what is no legal answer is refused with a reason and changes nothing."""
+"""Laws of answers: illegal answers are refused with a reason and change nothing."""
 
 import math
 from collections.abc import Iterator
@@ -22,10 +22,10 @@ from cheaptalk.conformance.matches import (
 from cheaptalk.rules import (
     MESSAGE_LIMIT,
     Action,
-    Asked,
     Chance,
+    DecisionRequest,
     Game,
-    GameBox,
+    GameSpec,
     IllegalAction,
     Table,
 )
@@ -35,7 +35,7 @@ NO_NUMBERS = (True, math.nan, math.inf, "plenty")
 EXTREMES = (-1e15, -1.0, 1e15)
 NO_ANSWERS = ("", "I would rather not say.", "{", "{}", '{"no such field": 1}')
 TRIES = 50
-"""Times that random play is asked for another answer before there is taken to be none."""
+"""Attempts to draw another answer from random play."""
 
 
 class Stranger(Action):
@@ -43,9 +43,9 @@ class Stranger(Action):
 
 
 @law
-def check_schemas(box: GameBox, game: Game, seed: str) -> None:
-    """Actions refuse missing and unknown fields, what is no number, and endless text."""
-    for _, action in questions(box, new_table(game, seed)):
+def check_schemas(game_spec: GameSpec, game: Game, seed: str) -> None:
+    """Actions refuse missing and unknown fields, non-numbers, and text without a limit."""
+    for _, action in questions(game_spec, new_table(game, seed)):
         for fields, fault in _with_faults(action):
             try:
                 type(action).model_validate(fields)
@@ -55,7 +55,7 @@ def check_schemas(box: GameBox, game: Game, seed: str) -> None:
 
 
 def _with_faults(action: Action) -> Iterator[tuple[dict[str, Any], str]]:
-    """The action's fields with one fault each, and the fault in words."""
+    """Yield the action's fields with one fault each, and the fault in words."""
     fields = action.model_dump()
     schema, texts = type(action).model_json_schema(), texts_of(action)
     yield fields | {"no such field": 1}, "an unknown field"
@@ -71,14 +71,14 @@ def _with_faults(action: Action) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def _fields(action: Action) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The names and schemas of an action's fields; null, where it is allowed, left aside."""
+    """Yield the names and schemas of an action's fields, without null if it is allowed."""
     for name, spec in type(action).model_json_schema()["properties"].items():
         kinds = [kind for kind in spec.get("anyOf", ()) if kind.get("type") != "null"]
         yield name, kinds[0] if len(kinds) == 1 else spec
 
 
 def texts_of(action: Action) -> dict[str, int]:
-    """The fields of an action for words of the player's own, with the most characters of each."""
+    """Return the free-text fields of an action, with the maximum length of each."""
     return {
         name: spec.get("maxLength", MESSAGE_LIMIT)
         for name, spec in _fields(action)
@@ -87,38 +87,39 @@ def texts_of(action: Action) -> dict[str, int]:
 
 
 @law
-def check_answers(box: GameBox, game: Game, seed: str) -> None:
-    """Unreadable, ambiguous, oversized and illegal replies are refused and change nothing.
+def check_answers(game_spec: GameSpec, game: Game, seed: str) -> None:
+    """Unreadable, ambiguous, oversized and illegal responses are refused and change nothing.
 
-    A legal answer, written down in any style, is read as itself.
+    A legal answer, written in any style, is parsed as the same answer.
     """
     table = new_table(game, seed)
-    for asked, action in questions(box, table):
-        before, other = State.of(table), _another(box, asked, action)
-        for style in (style_in(box, name) for name in box.styles):
-            _check_reading(style, asked, action)
-            _check_unreadable(style, asked, action, other)
-        _check_refusals(table, asked, action)
+    for request, action in questions(game_spec, table):
+        before, other = State.of(table), _another(game_spec, request, action)
+        for style in (style_in(game_spec, name) for name in game_spec.styles):
+            _check_reading(style, request, action)
+            _check_unreadable(style, request, action, other)
+        _check_refusals(table, request, action)
         same(before, State.of(table), "after refused answers")
-    same(State.of(table), State.of(played(box, game, seed)), "with refused answers between")
+    same(State.of(table), State.of(played(game_spec, game, seed)), "with refused answers between")
 
 
-def _another(box: GameBox, asked: Asked, action: Action) -> Action | None:
-    """A legal answer that is not this one, if random play finds one."""
+def _another(game_spec: GameSpec, request: DecisionRequest, action: Action) -> Action | None:
+    """Return another legal answer, if random play finds one."""
     for number in range(TRIES):
-        other = box.strategies["random"](asked._replace(chance=Chance(f"other {number}")))
+        other = game_spec.strategies["random"](request._replace(chance=Chance(f"other {number}")))
         if other != action:
             return other
     return None
 
 
-def _check_reading(style: Style, asked: Asked, action: Action) -> None:
-    """Demand that a style reads an answer as itself; among other words as itself or not at all."""
+def _check_reading(style: Style, request: DecisionRequest, action: Action) -> None:
+    """Check that a style parses an answer as itself, and within other text as itself or not at
+    all."""
     written = style.codec.write(action)
     for reply in (written, f"Very well.\n{written}\nThank you."):
         with no_error(f'reading {reply!r} in style "{style.name}"'):
             try:
-                read = style.codec.read(reply, asked.ask)
+                read = style.codec.read(reply, request.ask)
             except Unreadable:
                 if reply == written:
                     raise
@@ -127,16 +128,18 @@ def _check_reading(style: Style, asked: Asked, action: Action) -> None:
             raise Broken(f'style "{style.name}" reads {reply!r} as {read!r}')
 
 
-def _check_unreadable(style: Style, asked: Asked, action: Action, other: Action | None) -> None:
-    """Demand that a style reads no answer where there is none, a huge one or more than one."""
+def _check_unreadable(
+    style: Style, request: DecisionRequest, action: Action, other: Action | None
+) -> None:
+    """Check that a style refuses a response with no answer, a huge answer or several answers."""
     write = style.codec.write
     wrong = list(NO_ANSWERS) if type(action).model_fields else list(NO_ANSWERS[:3])
-    for name, most in texts_of(action).items():
-        wrong.append(write(action.model_copy(update={name: "x" * (most + 1)})))
+    for name, maximum in texts_of(action).items():
+        wrong.append(write(action.model_copy(update={name: "x" * (maximum + 1)})))
     wrong += [f"{write(action)}\nor else\n{write(other)}"] if other is not None else []
     for reply in wrong:
         try:
-            read = style.codec.read(reply, asked.ask)
+            read = style.codec.read(reply, request.ask)
         except Unreadable as error:
             if str(error):
                 continue
@@ -144,42 +147,45 @@ def _check_unreadable(style: Style, asked: Asked, action: Action, other: Action 
         raise Broken(f'style "{style.name}" reads {reply[:200]!r} as {repr(read)[:200]}')
 
 
-def _check_refusals(table: Table, asked: Asked, action: Action) -> None:
-    """Demand that an action of another type, or one that the rules object to, is refused."""
+def _check_refusals(table: Table, request: DecisionRequest, action: Action) -> None:
+    """Check that actions of another type, or ones that the rules object to, are refused."""
     candidates: list[Action] = [Stranger()]
     for name, spec in _fields(action):
         if spec.get("type") in ("number", "integer"):
             candidates += [action.model_copy(update={name: value}) for value in EXTREMES]
     for candidate in candidates:
-        with no_error(f'judging {candidate!r} of "{asked.seat}"'):
-            reason = asked.ask.refuse(candidate)
+        with no_error(f'judging {candidate!r} of "{request.actor}"'):
+            reason = request.ask.refuse(candidate)
         if reason is None:
             continue
         if not reason:
             raise Broken(f"{candidate!r} is refused without a reason")
         with suppress(IllegalAction):
-            table.answer(asked.seat, candidate)
+            table.answer(request.actor, candidate)
 
 
 @law
-def check_forfeits(box: GameBox, game: Game, seed: str) -> None:
-    """A forfeit at any question ends the match as forfeited, or as the rules say; never an error.
+def check_forfeits(game_spec: GameSpec, game: Game, seed: str) -> None:
+    """A forfeit at any request ends the match as forfeited, or as the rules define; never an error.
 
-    At every question one seat forfeits, and then all that are asked at once; the rest play on.
+    At every request one actor forfeits, and then all actors of the simultaneous request; the others
+    continue.
     """
-    match = played(box, game, seed)
+    match = played(game_spec, game, seed)
     for count, given in enumerate(match.given):
         for together in (False, True):
-            table = Table(game, match.deal, seed)
+            table = Table(game, match.instance, seed)
             for earlier in match.given[:count]:
-                table.answer(earlier.seat, earlier.action)
-            seats = list(table.pending) if together else [given.seat]
-            what = f"a forfeit by {', '.join(seats)} in request {given.request}"
-            with no_error(what):
-                for seat in seats:
-                    table.forfeit(seat)
-                finished(box, table)
+                table.answer(earlier.actor, earlier.action)
+            actors = list(table.pending) if together else [given.actor]
+            description = f"a forfeit by {', '.join(actors)} in request {given.request}"
+            with no_error(description):
+                for actor in actors:
+                    table.forfeit(actor)
+                finished(game_spec, table)
             if table.outcome is not None:
                 in_bounds(table)
-            elif not table.forfeited & set(seats):
-                raise Broken(f"after {what}, the match ends neither forfeited nor otherwise")
+            elif not table.forfeited & set(actors):
+                raise Broken(
+                    f"after {description}, the match has neither an outcome nor a forfeit of theirs"
+                )

@@ -1,25 +1,25 @@
-"""The law of events: whatever a game declares happens in some match."""
+"""The law of events: every declared event happens in some match."""
 
 from collections.abc import Iterator, Sequence
 
-from cheaptalk.conformance.matches import Broken, box_law, finished, new_table, played, variants
+from cheaptalk.conformance.matches import Broken, finished, new_table, played, spec_law, variants
 from cheaptalk.conformance.settings import edge_settings, played_some
 from cheaptalk.conformance.strategies import seatings
-from cheaptalk.rules import GameBox, Table
+from cheaptalk.rules import GameSpec, Table
 
 MATCHES = 20
-"""Matches for each seed and setting that are played to see an event, at the most."""
+"""Maximum matches that are played for each seed and configuration until an event occurs."""
 
 
-@box_law
-def check_events(box: GameBox, seeds: Sequence[str]) -> None:
+@spec_law
+def check_events(game_spec: GameSpec, seeds: Sequence[str]) -> None:
     """Every declared event and action happens in some match.
 
-    Matches are played at random, by every strategy and with forfeits, in every variant and at
-    the edges of number parameters, until all have happened.
+    Matches are played at random, by every strategy and with forfeits, in every variant and at the
+    edges of numeric parameters, until all have happened.
     """
-    missing = {*box.rules.events, *box.rules.actions}
-    for match in _matches(box, tuple(seeds)):
+    missing = {*game_spec.rules.events, *game_spec.rules.actions}
+    for match in _matches(game_spec, tuple(seeds)):
         for heard in match.heard.values():
             for event, action in heard:
                 missing -= {type(event), type(action)}
@@ -27,29 +27,29 @@ def check_events(box: GameBox, seeds: Sequence[str]) -> None:
             return
     names = ", ".join(sorted(kind.__name__ for kind in missing))
     raise Broken(
-        f"{names} never came in any match by random play, by strategies or with forfeits: leave it "
-        "out of events and actions, or let a strategy bring it about"
+        f"{names} did not occur in any match of random play, strategies or forfeits; remove it "
+        "from events and actions, or add a strategy that causes it"
     )
 
 
-def _matches(box: GameBox, seeds: tuple[str, ...]) -> Iterator[Table]:
+def _matches(game_spec: GameSpec, seeds: tuple[str, ...]) -> Iterator[Table]:
     for number in range(MATCHES):
         for seed in (f"{seed}/{number}" for seed in seeds):
-            for game in variants(box).values():
-                match = played(box, game, seed)
+            for game in variants(game_spec).values():
+                match = played(game_spec, game, seed)
                 yield match
-                for strategy, places in seatings(box, game):
-                    yield played(box, game, seed, dict.fromkeys(places, strategy))
+                for strategy, seats in seatings(game_spec, game):
+                    yield played(game_spec, game, seed, dict.fromkeys(seats, strategy))
                 for count in range(len(match.given)) if number == 0 else ():
-                    yield _forfeited(box, match, count)
+                    yield _forfeited(game_spec, match, count)
                 for edge in edge_settings(game).values():
-                    yield played_some(box, edge, seed)
+                    yield played_some(game_spec, edge, seed)
 
 
-def _forfeited(box: GameBox, match: Table, count: int) -> Table:
-    """The match again, where the answer after so many is a forfeit."""
+def _forfeited(game_spec: GameSpec, match: Table, count: int) -> Table:
+    """Replay the match with a forfeit at the given answer."""
     table = new_table(match.game, match.chance.seed)
     for given in match.given[:count]:
-        table.answer(given.seat, given.action)
-    table.forfeit(match.given[count].seat)
-    return finished(box, table)
+        table.answer(given.actor, given.action)
+    table.forfeit(match.given[count].actor)
+    return finished(game_spec, table)

@@ -1,4 +1,4 @@
-"""The law of extremes: rules cope with every answer that they take, however large or small."""
+"""The law of extremes: rules handle every answer that they accept, however large or small."""
 
 from collections.abc import Iterator
 from itertools import pairwise, product
@@ -13,72 +13,74 @@ from cheaptalk.conformance.matches import (
     no_error,
     played,
 )
-from cheaptalk.rules import Action, Game, GameBox, Given, Table
+from cheaptalk.rules import Action, Game, GameSpec, Given, Table
 from cheaptalk.rules.bounds import Path, numbers
 
 EXTREMES = (0, 5e-324, 1e-9, -1, 10**9, 10**15, -(10**15), 1e308)
-"""Numbers that few players think of; where a whole number is wanted, those that are whole."""
+"""Numbers that few players consider; integer fields take only the integers."""
 
-LUCKS = ("", "another", "a third")
-"""How others play on after such an answer: by their own random streams, and by others."""
+STREAMS = ("", "another", "a third")
+"""Random streams with which the others continue: their own, and two others."""
 
 
 @law
-def check_extremes(box: GameBox, game: Game, seed: str) -> None:
-    """Numbers that are huge, tiny, 0 or negative are refused, or played on with in bounds.
+def check_extremes(game_spec: GameSpec, game: Game, seed: str) -> None:
+    """Numbers that are huge, tiny, 0 or negative are refused, or the match continues within bounds.
 
-    At the first and last question of each kind every number of the answer is changed, alone and
-    against the next one, so that their sum stays.
+    At the first and last request of each kind, every number of the answer is changed, individually
+    and together with the next one, so that their sum stays the same.
     """
-    match = played(box, game, seed)
-    asked: dict[tuple[str, type[object]], list[int]] = {}
-    for at, given in enumerate(match.given):
-        asked.setdefault((given.seat, type(given.action)), []).append(at)
-    for at in sorted({one for places in asked.values() for one in (places[0], places[-1])}):
-        _check_answer(box, match, match.given[at], match.given[:at])
+    match = played(game_spec, game, seed)
+    indices: dict[tuple[str, type[object]], list[int]] = {}
+    for index, given in enumerate(match.given):
+        indices.setdefault((given.actor, type(given.action)), []).append(index)
+    for index in sorted(
+        {position for positions in indices.values() for position in (positions[0], positions[-1])}
+    ):
+        _check_answer(game_spec, match, match.given[index], match.given[:index])
 
 
-def _check_answer(box: GameBox, match: Table, given: Given, before: list[Given]) -> None:
-    """Demand that matches in which one answer is extreme end as any other."""
+def _check_answer(game_spec: GameSpec, match: Table, given: Given, previous: list[Given]) -> None:
+    """Check that matches in which one answer is extreme end like any other."""
     assert given.action is not None
-    for action, luck in product(extreme(given.action), LUCKS):
-        table = Table(match.game, match.deal, match.chance.seed)
-        for earlier in before:
-            table.answer(earlier.seat, earlier.action)
-        with no_error(f'judging {action!r} of "{given.seat}"'):
-            refused = table.pending[given.seat].refuse(action) is not None
+    for action, stream in product(extreme(given.action), STREAMS):
+        table = Table(match.game, match.instance, match.chance.seed)
+        for earlier in previous:
+            table.answer(earlier.actor, earlier.action)
+        with no_error(f'judging {action!r} of "{given.actor}"'):
+            refused = table.pending[given.actor].refuse(action) is not None
         if not refused:
-            what = (
-                f'"{given.seat}" may answer {action!r} in request {given.request}, and playing on'
+            description = (
+                f'"{given.actor}" may answer {action!r} in request {given.request}, and continuing'
             )
-            with no_error(what):
-                table.answer(given.seat, action)
-                in_bounds(finished(box, table, luck=luck))
+            with no_error(description):
+                table.answer(given.actor, action)
+                in_bounds(finished(game_spec, table, stream=stream))
 
 
 def extreme(action: Action) -> Iterator[Action]:
-    """The action with extreme numbers in place of its own, as far as its type takes them."""
+    """Yield the action with extreme numbers instead of its own, if its type accepts them."""
     fields = action.model_dump()
-    found = list(numbers(fields))
-    changes = [{path: value} for path, _ in found for value in EXTREMES]
-    for (path, one), (other, another) in pairwise(found):
-        total = one + another
-        changes += [{path: value, other: total - value} for value in (-1, total + 1)]
+    paths = list(numbers(fields))
+    changes = [{path: value} for path, _ in paths for value in EXTREMES]
+    for (path, value_here), (next_path, next_value) in pairwise(paths):
+        total = value_here + next_value
+        changes += [{path: value, next_path: total - value} for value in (-1, total + 1)]
     for change in changes:
         try:
-            made = type(action).model_validate(_with(fields, (), change))
+            changed = type(action).model_validate(_with(fields, (), change))
         except (ValidationError, OverflowError):
             continue
-        if made != action:
-            yield made
+        if changed != action:
+            yield changed
 
 
 def _with(value: Any, path: Path, change: dict[Path, Any]) -> Any:
-    """Fields with other numbers at some places."""
+    """Return fields with numbers replaced at the given paths."""
     if path in change:
         return change[path]
     if isinstance(value, dict):
         return {key: _with(part, (*path, key), change) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_with(part, (*path, at), change) for at, part in enumerate(value)]
+        return [_with(part, (*path, index), change) for index, part in enumerate(value)]
     return value

@@ -1,4 +1,4 @@
-"""What the checks share: variants of a game, random matches, and states to compare."""
+"""Shared by the checks: variants of a game, random matches, and states to compare."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from cheaptalk.conformance.time_limit import LIMIT, Stuck, sign_of_life, time_limit
 from cheaptalk.rules import (
     Action,
-    Asked,
     Decide,
+    DecisionRequest,
     Game,
-    GameBox,
+    GameSpec,
     Horizon,
     IllegalAction,
     Moment,
@@ -27,122 +27,128 @@ from cheaptalk.rules.game import expect_finite, expect_json
 
 
 class Named(Protocol):
-    """A check, by the name of its function."""
+    """A check with the name of its function."""
 
     __name__: str
 
 
 class Law(Named, Protocol):
-    """A law: raises :class:`ConformanceError` where a game with its box, by a seed, breaks it.
+    """A law: raises :class:`ConformanceError` if a game violates it with a seed.
 
-    ``limit`` are the seconds that the game's code may take from one answer to the next.
+    ``limit`` is the maximum time, in seconds, of the game's code from one answer to the next.
     """
 
-    def __call__(self, box: GameBox, game: Game, seed: str, *, limit: float = LIMIT) -> None: ...
+    def __call__(
+        self, game_spec: GameSpec, game: Game, seed: str, *, limit: float = LIMIT
+    ) -> None: ...
 
 
-class BoxLaw(Named, Protocol):
-    """A law of a game as a whole, by some seeds; the limit is a :class:`Law`'s."""
+class SpecLaw(Named, Protocol):
+    """A law of a game as a whole, for several seeds; the limit is that of :class:`Law`."""
 
-    def __call__(self, box: GameBox, seeds: Sequence[str], *, limit: float = LIMIT) -> None: ...
+    def __call__(
+        self, game_spec: GameSpec, seeds: Sequence[str], *, limit: float = LIMIT
+    ) -> None: ...
 
 
 HORIZONS = (Horizon(rounds=1), Horizon(rounds=3), Horizon(rounds=5, hidden=True))
 LONGEST = 10_000
-"""Questions after which a match is taken to have no end."""
+"""Requests after which a match is considered endless."""
 
 
 class ConformanceError(AssertionError):
-    """A game breaks a law that every game keeps; the message says which, where and how."""
+    """A violated law; the message says which one, where and why."""
 
 
 class OutOfTime(ConformanceError):
-    """Code of the game runs without end, so that no other check would come to an end either."""
+    """Code of the game does not finish, so that no other check would finish either."""
 
 
 class Broken(ConformanceError):
-    """What a check found, in a sentence that does not yet say where."""
+    """A violation, without its location."""
 
 
 @contextmanager
 def no_error(what: str) -> Iterator[None]:
-    """Whatever goes wrong inside is the game's fault."""
+    """Turn any error inside into a violation."""
     sign_of_life()
     try:
         yield
     except Broken:
         raise
     except Exception as error:
-        raise Broken(f"{what} fails: {describe(error)}") from error
+        raise Broken(f"{what} failed: {describe(error)}") from error
 
 
-def law(check: Callable[[GameBox, Game, str], None]) -> Law:
-    """A check that says of what it finds which game it is of, the setting and the seed."""
+def law(check: Callable[[GameSpec, Game, str], None]) -> Law:
+    """Turn a function into a check whose errors name the game, the configuration and the seed."""
 
     @wraps(check)
-    def checked(box: GameBox, game: Game, seed: str, *, limit: float = LIMIT) -> None:
+    def checked(game_spec: GameSpec, game: Game, seed: str, *, limit: float = LIMIT) -> None:
         try:
             with time_limit(limit):
-                check(box, game, seed)
+                check(game_spec, game, seed)
         except (Exception, Stuck) as error:
-            where = f"{check.__name__}, {_setting(box, game)}, seed {seed}"
-            raise _placed(box, where, error) from error
+            context = f"{check.__name__}, {_setting(game_spec, game)}, seed {seed}"
+            raise _placed(game_spec, context, error) from error
 
     return checked
 
 
-def box_law(check: Callable[[GameBox, Sequence[str]], None]) -> BoxLaw:
-    """A check of a game as a whole that says of what it finds which game it is of."""
+def spec_law(check: Callable[[GameSpec, Sequence[str]], None]) -> SpecLaw:
+    """Turn a function into a check of a game as a whole whose errors name the game."""
 
     @wraps(check)
-    def checked(box: GameBox, seeds: Sequence[str], *, limit: float = LIMIT) -> None:
+    def checked(game_spec: GameSpec, seeds: Sequence[str], *, limit: float = LIMIT) -> None:
         try:
             with time_limit(limit):
-                check(box, seeds)
+                check(game_spec, seeds)
         except (Exception, Stuck) as error:
-            raise _placed(box, check.__name__, error) from error
+            raise _placed(game_spec, check.__name__, error) from error
 
     return checked
 
 
-def _placed(box: GameBox, where: str, error: Exception | Stuck) -> ConformanceError:
-    """What was found, with the game and the check."""
+def _placed(game_spec: GameSpec, context: str, error: Exception | Stuck) -> ConformanceError:
+    """Return a violation with the game and the check."""
     if isinstance(error, Stuck):
-        return OutOfTime(f"{box.name}: {where}: {error}")
-    found = str(error) if isinstance(error, Broken) else describe(error)
-    return ConformanceError(f"{box.name}: {where}: {found.replace(f'{box.name}: ', '')}")
+        return OutOfTime(f"{game_spec.name}: {context}: {error}")
+    problem = str(error) if isinstance(error, Broken) else describe(error)
+    return ConformanceError(
+        f"{game_spec.name}: {context}: {problem.replace(f'{game_spec.name}: ', '')}"
+    )
 
 
 def root_cause(error: BaseException) -> str:
-    """The error from which another came at last, in one line."""
+    """Return the root cause of an error, in one line."""
     while error.__cause__ is not None:
         error = error.__cause__
-    told = (
+    message = (
         describe(error)
         if isinstance(error, Exception) and not isinstance(error, ConformanceError)
         else str(error)
     )
-    return " ".join(told.split())
+    return " ".join(message.split())
 
 
-def _setting(box: GameBox, game: Game) -> str:
-    """A game's parameters as :func:`variants` calls them."""
-    known = (label for label, one in variants(box).items() if one == game)
-    return next(known, None) or game.model_dump_json(exclude_defaults=True)
+def _setting(game_spec: GameSpec, game: Game) -> str:
+    """Return the label of a game's parameters, as in :func:`variants`."""
+    labels = (label for label, variant in variants(game_spec).items() if variant == game)
+    return next(labels, None) or game.model_dump_json(exclude_defaults=True)
 
 
-def variants(box: GameBox) -> dict[str, Game]:
-    """Parameter settings to check, labelled: the defaults, and each flag, choice and horizon
-    changed alone. Settings that the game itself refuses are left out."""
-    default = box.rules()
-    found = {"defaults": default}
-    for name, field in box.rules.model_fields.items():
+def variants(game_spec: GameSpec) -> dict[str, Game]:
+    """Return configurations to check by label: the defaults, and each flag, choice and horizon
+    changed individually. Configurations that the game refuses are omitted."""
+    default = game_spec.rules()
+    games = {"defaults": default}
+    for name, field in game_spec.rules.model_fields.items():
         for value in _alternatives(field.annotation, getattr(default, name)):
             try:
-                found[f"{name}: {value}"] = box.rules.model_validate({name: value})
+                games[f"{name}: {value}"] = game_spec.rules.model_validate({name: value})
             except ValidationError:
                 continue
-    return found
+    return games
 
 
 def _alternatives(annotation: Any, default: Any) -> tuple[Any, ...]:
@@ -155,86 +161,87 @@ def _alternatives(annotation: Any, default: Any) -> tuple[Any, ...]:
     return ()
 
 
-def random_moves(box: GameBox) -> dict[str, Decide]:
-    """Random legal play of every role: the strategy ``random`` that every game has.
+def random_moves(game_spec: GameSpec) -> dict[str, Decide]:
+    """Return random legal play for every role: the strategy ``random`` that every game has.
 
     Raises:
         ConformanceError: the game has no such strategy, or not for all its roles.
     """
-    strategy = box.strategies.get("random")
-    if strategy is None or not set(box.rules.roles) <= set(strategy.roles):
+    strategy = game_spec.strategies.get("random")
+    if strategy is None or not set(game_spec.rules.roles) <= set(strategy.roles):
         raise Broken('the game has no strategy "random" for all its roles')
-    return dict.fromkeys(box.rules.roles, strategy)
+    return dict.fromkeys(game_spec.rules.roles, strategy)
 
 
 def new_table(game: Game, seed: str) -> Table:
-    """A table where this seed has dealt."""
-    return Table(game, game.dealt(seed), seed)
+    """Return a table with this seed's instance."""
+    return Table(game, game.instance_of(seed), seed)
 
 
 def questions(
-    box: GameBox, table: Table, players: Mapping[str, Decide] | None = None, luck: str = ""
-) -> Iterator[tuple[Asked, Action]]:
-    """Play a table to its end: every question with its answer, before it is given.
+    game_spec: GameSpec, table: Table, players: Mapping[str, Decide] | None = None, stream: str = ""
+) -> Iterator[tuple[DecisionRequest, Action]]:
+    """Play a table to its end; yield every request with its answer before the answer is given.
 
     Args:
-        players: who plays, by place or role; everybody else, and by default all, at random.
-        luck: random streams of the players other than the table's.
+        players: strategies by seat or role; all others play at random.
+        stream: the name of random streams for the players, instead of the table's.
     """
-    chosen, places = random_moves(box) | dict(players or {}), table.game.places
-    taken = {seat.name: seat.place for seat in table.game.seats}
+    strategies, roles = random_moves(game_spec) | dict(players or {}), table.game.seats
+    seats = {actor.name: actor.seat for actor in table.game.actors}
     while not table.over:
         if table.requests > LONGEST:
             raise Broken(
-                f"a match does not end within {LONGEST:,} questions; let the rules end it after "
-                "so many rounds"
+                f"a match does not end within {LONGEST:,} requests; let the rules end it after a "
+                "number of rounds"
             )
         for ask in table.pending.values():
             sign_of_life()
-            asked, place = table.asked(ask.seat), taken[ask.seat]
-            if luck:
-                asked = asked._replace(chance=asked.chance.apart(luck))
-            decide = chosen.get(place, chosen[places[place]])
-            action = decided(asked, decide)
-            yield asked, action
+            request, seat = table.request(ask.actor), seats[ask.actor]
+            if stream:
+                request = request._replace(chance=request.chance.apart(stream))
+            decide = strategies.get(seat, strategies[roles[seat]])
+            action = decided(request, decide)
+            yield request, action
             try:
-                table.answer(ask.seat, action)
+                table.answer(ask.actor, action)
             except IllegalAction as illegal:
-                by = getattr(decide, "name", "a function")
+                strategy = getattr(decide, "name", "a function")
                 raise Broken(
-                    f'the answer of "{ask.seat}", by {by}, to {ask.event} is refused: {illegal}'
+                    f'the answer of "{ask.actor}", by {strategy}, to {ask.event} is refused: '
+                    f"{illegal}"
                 ) from illegal
     if table.outcome is not None:
         _expect_numbers(table.game, table.outcome)
 
 
 def _expect_numbers(game: Game, outcome: Outcome) -> None:
-    """Refuse payoffs, and numbers of an outcome, that are not finite: nothing equals a nan."""
+    """Refuse payoffs and outcomes with non-finite numbers, because NaN equals nothing."""
     paid: dict[str, float] = {}
-    with suppress(Exception):  # which check_payoffs tells
+    with suppress(Exception):  # reported by check_payoffs
         paid = game.payoffs(outcome)
     expect_finite(game.name, paid)
     expect_json(game.name, outcome.model_dump(warnings=False))
 
 
 def finished(
-    box: GameBox, table: Table, players: Mapping[str, Decide] | None = None, luck: str = ""
+    game_spec: GameSpec, table: Table, players: Mapping[str, Decide] | None = None, stream: str = ""
 ) -> Table:
-    """The table, played to its end as by :func:`questions`."""
-    for _ in questions(box, table, players, luck):
+    """Return the table, played to its end by :func:`questions`."""
+    for _ in questions(game_spec, table, players, stream):
         pass
     return table
 
 
 def played(
-    box: GameBox, game: Game, seed: str, players: Mapping[str, Decide] | None = None
+    game_spec: GameSpec, game: Game, seed: str, players: Mapping[str, Decide] | None = None
 ) -> Table:
-    """A match by this seed that has been played to its end as by :func:`questions`."""
-    return finished(box, new_table(game, seed), players)
+    """Return a match with this seed, played to its end by :func:`questions`."""
+    return finished(game_spec, new_table(game, seed), players)
 
 
 class State(NamedTuple):
-    """All that can be seen of a table from outside."""
+    """Everything about a table that is visible from outside."""
 
     requests: int
     waiting: tuple[tuple[str, type[Action], object], ...]
@@ -244,42 +251,45 @@ class State(NamedTuple):
 
     @classmethod
     def of(cls, table: Table) -> "State":
-        """The state as it is now."""
+        """Return the current state."""
         return cls(
             table.requests,
-            tuple((ask.seat, ask.action, ask.event) for ask in table.pending.values()),
-            {seat: tuple(heard) for seat, heard in table.heard.items()},
+            tuple((ask.actor, ask.action, ask.event) for ask in table.pending.values()),
+            {actor: tuple(heard) for actor, heard in table.heard.items()},
             table.outcome,
             table.forfeited,
         )
 
     def difference(self, other: "State") -> str | None:
-        """What sets two states apart, in words; None if nothing does."""
+        """Return how two states differ, in words; None if they are equal."""
         if self == other:
             return None
-        for seat, heard in self.heard.items():
-            for one, another in zip_longest(heard, other.heard[seat]):
-                if one != another:
-                    return f'what "{seat}" lives through is {one} here and {another} there'
+        for actor, heard in self.heard.items():
+            for first, second in zip_longest(heard, other.heard[actor]):
+                if first != second:
+                    return f'"{actor}" observes {first} in the first and {second} in the second'
         if self.waiting != other.waiting:
-            return f"the open questions are {self.waiting} here and {other.waiting} there"
-        return f"the end is {self.outcome!r} here and {other.outcome!r} there"
+            return (
+                f"the open requests are {self.waiting} in the first and {other.waiting} in "
+                f"the second"
+            )
+        return f"the outcome is {self.outcome!r} in the first and {other.outcome!r} in the second"
 
 
-def same(one: State, other: State, when: str) -> None:
-    """Demand that two states are the same."""
-    difference = one.difference(other)
+def same(first: State, second: State, context: str) -> None:
+    """Check that two states are equal."""
+    difference = first.difference(second)
     if difference is not None:
-        raise Broken(f"{when}, {difference}")
+        raise Broken(f"{context}, {difference}")
 
 
 def outcome_of(match: Table) -> Outcome:
-    """The outcome of a match that must have one."""
+    """Return the outcome of a match that must have one."""
     if match.outcome is None:
-        raise Broken(f"the match is {match.standing}, although everybody answered")
+        raise Broken(f"the match is {match.standing}, although every request was answered")
     return match.outcome
 
 
 def in_bounds(match: Table) -> None:
-    """Demand that a match pays every seat, and every place within its role's bounds."""
-    match.game.place_payoffs(outcome_of(match))
+    """Check that a match has a payoff for every actor, within the bounds of every seat's role."""
+    match.game.seat_payoffs(outcome_of(match))

@@ -1,41 +1,42 @@
-"""What a game leaves unsaid: no law is broken by it, but its users miss it where it is shown."""
+"""What a game omits: no law is violated, but users miss it where it is shown."""
 
 import math
 from collections.abc import Iterator
 
 from cheaptalk.conformance.settings import limits
-from cheaptalk.rules import GameBox, Measure, Series, field_meanings
+from cheaptalk.rules import GameSpec, Metric, Series, field_meanings
 
 
-def advice(box: GameBox) -> Iterator[str]:
-    """What is missing in a game's own account of itself, and what that costs; a sentence each."""
-    rules = box.rules
+def advice(game_spec: GameSpec) -> Iterator[str]:
+    """Yield a sentence for everything that a game's description lacks, with the consequence."""
+    rules = game_spec.rules
     if not rules.__doc__:
-        yield f"{rules.__name__} has no docstring: cheaptalk games does not say what the game is"
+        yield f"{rules.__name__} has no docstring; cheaptalk game list would show it"
     if not all(rules.payoff_units().values()):
         yield (
-            f"{rules.__name__} has no payoff_unit: reports and exported tables do not say what "
-            "payoffs are counted in"
+            f"{rules.__name__} has no payoff_unit; reports and exported tables do not name the "
+            "unit of payoffs"
         )
     if not rules.payoffs.__doc__:
-        yield "payoffs() has no docstring: reports do not say what payoffs are made of"
-    mute = [name for name, meaning in field_meanings(rules).items() if not meaning]
-    if mute:
+        yield "payoffs() has no docstring; reports do not explain payoffs"
+    undocumented = [name for name, meaning in field_meanings(rules).items() if not meaning]
+    if undocumented:
         yield (
-            f"no docstring stands beneath {', '.join(mute)}: cheaptalk games and reports do not "
-            "say what a parameter means"
+            f"no docstring below {', '.join(undocumented)}; cheaptalk game list and reports do "
+            "not explain the parameter"
         )
     bounds = {name: limits(field) for name, field in rules.model_fields.items()}
-    free = [name for name, pair in bounds.items() if pair and not all(map(math.isfinite, pair))]
-    if free:
+    unbounded = [
+        name for name, pair in bounds.items() if pair and not all(map(math.isfinite, pair))
+    ]
+    if unbounded:
         yield (
-            f"{', '.join(free)} may be as large or small as you like: a study may set what the "
-            "rules never meant; give a range, as in rounds: int = Field(3, ge=1, le=100)"
+            f"{', '.join(unbounded)} has no range, so that studies may set values that the "
+            "rules do not support; add one, as in rounds: int = Field(3, ge=1, le=100)"
         )
-    quantities: list[Measure | Series] = [*box.measures.values(), *box.series.values()]
-    uncounted = [one.name for one in quantities if not one.unit]
-    if uncounted:
+    quantities: list[Metric | Series] = [*game_spec.metrics.values(), *game_spec.series.values()]
+    unitless = [quantity.name for quantity in quantities if not quantity.unit]
+    if unitless:
         yield (
-            f"no unit is given for {', '.join(uncounted)}: tables and axes do not say what a "
-            "measure counts"
+            f"no unit for {', '.join(unitless)}; tables and axes do not say what the numbers count"
         )

@@ -1,4 +1,4 @@
-"""Laws of privacy: nobody reads what only another seat knows, nor what is answered at once."""
+"""Laws of privacy: no actor observes another's private information, or simultaneous answers."""
 
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
@@ -20,7 +20,7 @@ from cheaptalk.rules import (
     Chance,
     Event,
     Game,
-    GameBox,
+    GameSpec,
     Secret,
     Step,
     Table,
@@ -31,49 +31,50 @@ from cheaptalk.styles import Style, style_in
 
 
 @law
-def check_simultaneous(box: GameBox, game: Game, seed: str) -> None:
-    """Seats asked at once see nothing of each other's answers, and the order of these is nothing.
+def check_simultaneous(game_spec: GameSpec, game: Game, seed: str) -> None:
+    """Simultaneous answers are hidden from each other, and their order has no effect.
 
-    The match is played twice, the seats asked at once answering in turn and in reverse.
+    The match is played twice, with simultaneous answers in order and in reverse order.
     """
-    played(box, game, seed)  # which finds a match that has no end
-    ends = (_play_in_order(box, game, seed, order) for order in (1, -1))
+    played(game_spec, game, seed)  # reports an endless match first
+    ends = (_play_in_order(game_spec, game, seed, order) for order in (1, -1))
     same(next(ends), next(ends), "answering at once in another order")
 
 
-def _play_in_order(box: GameBox, game: Game, seed: str, order: int) -> State:
-    """The end of a match in which the seats asked at once answer in turn (1) or in reverse (-1)."""
+def _play_in_order(game_spec: GameSpec, game: Game, seed: str, order: int) -> State:
+    """Return the final state of a match with simultaneous answers in order (1) or in reverse
+    (-1)."""
     table = new_table(game, seed)
-    move, *_ = random_moves(box).values()
+    move, *_ = random_moves(game_spec).values()
     while not table.over:
-        seats = tuple(table.pending)[::order]
-        seen = {seat: _sees(table, seat) for seat in seats}
-        answers = {seat: move(table.asked(seat)) for seat in seats}
-        for seat in seats:
-            if _sees(table, seat) != seen[seat]:
-                event = table.pending[seat].event
-                raise Broken(f'"{seat}" sees answers given at the same time in {event}')
-            with no_error(f'answering as "{seat}" after others asked at once'):
-                table.answer(seat, answers[seat])
+        actors = tuple(table.pending)[::order]
+        observations = {actor: _sees(table, actor) for actor in actors}
+        answers = {actor: move(table.request(actor)) for actor in actors}
+        for actor in actors:
+            if _sees(table, actor) != observations[actor]:
+                event = table.pending[actor].event
+                raise Broken(f'"{actor}" sees answers given at the same time in {event}')
+            with no_error(f'answering as "{actor}" after others asked at once'):
+                table.answer(actor, answers[actor])
     return State.of(table)
 
 
-def _sees(table: Table, seat: str) -> str:
-    asked = table.asked(seat)
-    return repr((asked.event, list(asked.heard)))
+def _sees(table: Table, actor: str) -> str:
+    request = table.request(actor)
+    return repr((request.event, list(request.heard)))
 
 
 class Heard(NamedTuple):
-    """One thing that a seat is told or, with an action to answer by, asked."""
+    """One event or, with an action type, one request that an actor observes."""
 
-    seat: str
+    actor: str
     event: Event
     action: type[Action] | None = None
 
     def __str__(self) -> str:
         if self is OVER:
             return "hears no more"
-        return f'"{self.seat}" {"is asked" if self.action else "hears"} {self.event}'
+        return f'"{self.actor}" {"is asked" if self.action else "hears"} {self.event}'
 
 
 class Refused(Event):
@@ -92,64 +93,67 @@ CUT = Heard("nobody", Event())
 
 
 @law
-def check_secrets(box: GameBox, game: Game, seed: str) -> None:
-    """No seat's text changes when what another seat knows privately does; its own does.
+def check_secrets(game_spec: GameSpec, game: Game, seed: str) -> None:
+    """No actor's text changes with another's private information; its own text does.
 
-    For every secret of the game the same moves are made once more with that fact alone changed.
-    All that the seats outside it are told and asked, up to the event that reveals it, must stay
-    the same, as data and in the words of every style. Something that its owners hear must not:
-    a secret that changes nothing tests nothing.
+    For every secret of the game, the same moves are repeated with only that fact changed.
+    Everything that other actors observe before the event that reveals it must stay the same, as
+    data and in the text of every style. Something that its owners observe must change: a secret
+    that changes nothing tests nothing.
     """
-    match = played(box, game, seed)
-    styles = [style_in(box, name) for name in box.styles]
-    everybody = frozenset(seat.name for seat in game.seats)
-    secrets = game.secrets(match.deal)
+    match = played(game_spec, game, seed)
+    styles = [style_in(game_spec, name) for name in game_spec.styles]
+    actors = frozenset(actor.name for actor in game.actors)
+    secrets = game.secrets(match.instance)
     if not isinstance(secrets, Iterable):
         raise Broken(f"secrets() gives {secrets}; yield a ct.Secret for each, or leave it out")
     for secret in secrets:
-        if nobody := secret.owners - everybody:
+        if strangers := secret.owners - actors:
             raise Broken(
-                f"a secret is of {', '.join(sorted(nobody))}, which is no seat; the seats are "
-                f"{', '.join(seat.name for seat in game.seats)}"
+                f"a secret is of {', '.join(sorted(strangers))}, which is no seat; the seats are "
+                f"{', '.join(actor.name for actor in game.actors)}"
             )
-        whose, fact = ", ".join(sorted(secret.owners)) or "nobody", _fact(match, secret)
+        owners, fact = ", ".join(sorted(secret.owners)) or "nobody", _fact(match, secret)
         if not fact:
-            raise Broken(f"a secret of {whose} is the match itself: change its deal or its game")
-        for line, other in _both(match, secret, everybody - secret.owners):
+            raise Broken(
+                f"a secret of {owners} is the match itself: change its instance or its game"
+            )
+        for line, other in _both(match, secret, actors - secret.owners):
             if line != other:
-                raise Broken(f"{line}, but {other} when what {whose} knows changes: {fact}")
-            for style in styles if secret.game != game else ():  # or its words are the same
-                one, another = _text(style, game, line), _text(style, secret.game, other)
-                if one != another:
+                raise Broken(f"{line}, but {other} when what {owners} knows changes: {fact}")
+            for style in styles if secret.game != game else ():  # otherwise the text is the same
+                text, other_text = _text(style, game, line), _text(style, secret.game, other)
+                if text != other_text:
                     raise Broken(
-                        f'in style "{style.name}" what "{line.seat}" reads when it '
+                        f'in style "{style.name}" what "{line.actor}" reads when it '
                         f"{'is asked' if line.action else 'hears'} {line.event} changes with what "
-                        f"{whose} knows ({fact}): {one!r} becomes {another!r}"
+                        f"{owners} knows ({fact}): {text!r} becomes {other_text!r}"
                     )
         if secret.owners and not any(
             line != other or _text(styles[0], game, line) != _text(styles[0], secret.game, other)
             for line, other in _both(match, secret, secret.owners)
         ):
-            raise Broken(f"a secret of {whose} changes nothing that they are told: {fact}")
+            raise Broken(f"a secret of {owners} changes nothing that they are told: {fact}")
 
 
 def _fact(match: Table, secret: Secret) -> str:
-    """What a secret changes, in words: nothing where it changes nothing."""
+    """Return what a secret changes, in words; "" if it changes nothing."""
     pairs: tuple[tuple[Value, Value], ...] = (
-        (match.deal, secret.deal), (match.game, secret.game),
+        (match.instance, secret.instance), (match.game, secret.game),
     )  # fmt: skip
     return ", ".join(
-        f"{name} from {getattr(one, name)!r} to {getattr(other, name)!r}"
-        for one, other in pairs
-        for name in type(one).model_fields
-        if getattr(one, name) != getattr(other, name)
+        f"{name} from {getattr(original, name)!r} to {getattr(changed, name)!r}"
+        for original, changed in pairs
+        for name in type(original).model_fields
+        if getattr(original, name) != getattr(changed, name)
     )
 
 
-def _both(match: Table, secret: Secret, seats: frozenset[str]) -> Iterator[tuple[Heard, Heard]]:
-    """What some seats hear in a match, and when the secret is another; until that is out."""
-    lines = _overheard(match.game, match.deal, match, secret, seats)
-    others = _overheard(secret.game, secret.deal, match, secret, seats)
+def _both(match: Table, secret: Secret, actors: frozenset[str]) -> Iterator[tuple[Heard, Heard]]:
+    """Yield what some actors observe in a match with and without the secret changed, until
+    revealed."""
+    lines = _overheard(match.game, match.instance, match, secret, actors)
+    others = _overheard(secret.game, secret.instance, match, secret, actors)
     for line, other in zip_longest(lines, others, fillvalue=OVER):
         if line is CUT or other is CUT:
             return
@@ -157,14 +161,15 @@ def _both(match: Table, secret: Secret, seats: frozenset[str]) -> Iterator[tuple
 
 
 def _overheard(
-    game: Game, deal: Any, match: Table, secret: Secret, seats: frozenset[str]
+    game: Game, instance: Any, match: Table, secret: Secret, actors: frozenset[str]
 ) -> Iterator[Heard]:
-    """What some seats hear when the moves of a match are made, until a secret is out."""
+    """Yield what some actors observe when the moves of a match are repeated, until the secret is
+    revealed."""
     moves = {
-        seat.name: iter([given.action for given in match.given if given.seat == seat.name])
-        for seat in game.seats
+        actor.name: iter([given.action for given in match.given if given.actor == actor.name])
+        for actor in game.actors
     }
-    rules = game.play(deal, Chance(match.chance.seed))
+    rules = game.play(instance, Chance(match.chance.seed))
     answer: Any = None
     while True:
         try:
@@ -172,17 +177,17 @@ def _overheard(
         except StopIteration:
             return
         for line in _lines(step):
-            if line.seat in seats:
+            if line.actor in actors:
                 yield CUT if secret.revealed(line.event) else line
         if isinstance(step, Tell):
             answer = None
             continue
-        actions = {ask.seat: next(moves[ask.seat], None) for ask in _asks(step)}
+        actions = {ask.actor: next(moves[ask.actor], None) for ask in _asks(step)}
         for ask in _asks(step):
-            reason = ask.refuse(actions[ask.seat])
+            reason = ask.refuse(actions[ask.actor])
             if reason is not None:
-                yield Heard(ask.seat, Refused(reason)) if ask.seat in seats else CUT
-        answer = actions[step.seat] if isinstance(step, Ask) else actions
+                yield Heard(ask.actor, Refused(reason)) if ask.actor in actors else CUT
+        answer = actions[step.actor] if isinstance(step, Ask) else actions
 
 
 def _asks(step: Ask | tuple[Ask, ...]) -> tuple[Ask, ...]:
@@ -191,16 +196,16 @@ def _asks(step: Ask | tuple[Ask, ...]) -> tuple[Ask, ...]:
 
 def _lines(step: Step) -> Iterator[Heard]:
     if isinstance(step, Tell):
-        for seat in (step.to,) if isinstance(step.to, str) else step.to:
-            yield Heard(seat, step.event)
+        for actor in (step.to,) if isinstance(step.to, str) else step.to:
+            yield Heard(actor, step.event)
     else:
         for ask in _asks(step):
-            yield Heard(ask.seat, ask.event, ask.action)
+            yield Heard(ask.actor, ask.event, ask.action)
 
 
 def _text(style: Style, game: Game, line: Heard) -> str:
-    """A line in the words of a style."""
+    """Render an observation in a style."""
     if isinstance(line.event, Over | Refused):
         return ""
-    text = style.tell(line.event, game, line.seat)
-    return text if line.action is None else f"{text}\n{style.how(line.action, game, line.seat)}"
+    text = style.tell(line.event, game, line.actor)
+    return text if line.action is None else f"{text}\n{style.how(line.action, game, line.actor)}"

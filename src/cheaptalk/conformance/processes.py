@@ -8,121 +8,123 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from itertools import zip_longest
 
-from cheaptalk.conformance.matches import Broken, box_law, played, root_cause, variants
+from cheaptalk.conformance.matches import Broken, played, root_cause, spec_law, variants
 from cheaptalk.conformance.strategies import seatings
 from cheaptalk.conformance.time_limit import Stuck, allowed, time_limit
-from cheaptalk.rules import CheaptalkError, GameBox, Table, UnknownName, game_box, games
+from cheaptalk.rules import CheaptalkError, GameSpec, Table, UnknownName, games, get_game
 from cheaptalk.rules.errors import describe
 from cheaptalk.styles import style_in
 
 PROGRAM = "from cheaptalk.conformance.processes import main; main()"
 
 
-@box_law
-def check_processes(box: GameBox, seeds: Sequence[str]) -> None:
-    """The same seeds play the same matches, word for word, in processes with other hash seeds.
+@spec_law
+def check_processes(game_spec: GameSpec, seeds: Sequence[str]) -> None:
+    """The same seeds play identical matches in processes with different hash seeds.
 
-    The order of a set of texts, a global random generator and whatever is read off the clock
-    would show. A game that no module holds, as one that a notebook makes, is known to no other
-    process and left out.
+    This detects dependence on the order of a set of strings, on a global random generator, or on
+    the clock. A game that no module contains, such as one defined in a notebook, is unknown to
+    other processes and is skipped.
     """
     limit = allowed()
     with time_limit(0):  # the processes have one of their own
-        where = reference(box)
-        if where is None:
+        location = reference(game_spec)
+        if location is None:
             return
-        runs = [_start(where, limit, tuple(seeds), hash_seed) for hash_seed in ("1", "2")]
+        runs = [_start(location, limit, tuple(seeds), hash_seed) for hash_seed in ("1", "2")]
         ended = [(run.communicate(), run.returncode) for run in runs]
-    one, other = (_lines(printed, said, status) for (printed, said), status in ended)
-    for mine, theirs in zip_longest(one, other):
-        if mine != theirs:
-            raise Broken(f"two processes play one match in two ways: {mine} and {theirs}")
+    first, second = (_lines(printed, errors, status) for (printed, errors), status in ended)
+    for line, other_line in zip_longest(first, second):
+        if line != other_line:
+            raise Broken(f"two processes play the same match differently: {line} and {other_line}")
 
 
-def reference(box: GameBox) -> str | None:
-    """Where other processes find the box: a registered game's name or ``MODULE:NAME``, if any."""
-    if box.name in games() and games()[box.name].rules is box.rules:
-        return box.name
-    package = box.rules.__module__
+def reference(game_spec: GameSpec) -> str | None:
+    """Return the game spec's name or ``MODULE:NAME`` for other processes; None if it has none."""
+    if game_spec.name in games() and games()[game_spec.name].rules is game_spec.rules:
+        return game_spec.name
+    package = game_spec.rules.__module__
     while package:
-        held = vars(sys.modules[package]) if package in sys.modules else {}
-        for name, thing in held.items():
-            if isinstance(thing, GameBox) and thing.rules is box.rules:
+        names = vars(sys.modules[package]) if package in sys.modules else {}
+        for name, thing in names.items():
+            if isinstance(thing, GameSpec) and thing.rules is game_spec.rules:
                 return f"{package}:{name}"
         package = package.rpartition(".")[0]
     return None
 
 
-def box_at(where: str) -> GameBox:
-    """The box of a registered game, or what stands in a module as ``MODULE:NAME``.
+def spec_at(location: str) -> GameSpec:
+    """Return the spec of a registered game, or of a module as ``MODULE:NAME``.
 
     Raises:
-        CheaptalkError: no game has this name; there is no such module, it fails, or it holds no box
+        CheaptalkError: no game has this name; the module does not exist, fails, or has no game spec
             of this name.
     """
-    module, colon, name = where.partition(":")
+    module, colon, name = location.partition(":")
     if not colon:
         try:
-            return game_box(where)
+            return get_game(location)
         except UnknownName as error:
-            cure = f"one that is not installed is named by its module, as in {where}:BOX"
-            raise CheaptalkError(f"{error}; {cure}") from None
+            advice = f"to use a game that is not installed, name its module, as in {location}:SPEC"
+            raise CheaptalkError(f"{error}; {advice}") from None
     try:
-        held = import_module(module)
+        loaded = import_module(module)
     except Exception as error:
         raise CheaptalkError(f"{module} cannot be imported: {describe(error)}") from error
-    box = getattr(held, name or "BOX", None)
-    if not isinstance(box, GameBox):
-        is_folder = held.__file__ is None
-        cure = f"go into the folder {module}" if is_folder else "write MODULE:NAME"
-        raise CheaptalkError(f"{module} holds no box called {name or 'BOX'}; {cure}")
-    return box
+    game_spec = getattr(loaded, name or "SPEC", None)
+    if not isinstance(game_spec, GameSpec):
+        is_folder = loaded.__file__ is None
+        advice = f"run this in the folder {module}" if is_folder else "write MODULE:NAME"
+        raise CheaptalkError(f"{module} has no game spec {name or 'SPEC'}; {advice}")
+    return game_spec
 
 
-def _start(where: str, limit: float, seeds: Sequence[str], hash_seed: str) -> subprocess.Popen[str]:
-    """A process that plays the matches."""
+def _start(
+    location: str, limit: float, seeds: Sequence[str], hash_seed: str
+) -> subprocess.Popen[str]:
+    """Start a process that plays the matches."""
     return subprocess.Popen(  # noqa: S603 - this Python
-        [sys.executable, "-c", PROGRAM, where, str(limit), *seeds],
+        [sys.executable, "-c", PROGRAM, location, str(limit), *seeds],
         env=os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
 
-def _lines(printed: str, said: str, status: int) -> list[str]:
-    """What a process printed that ended so."""
+def _lines(printed: str, errors: str, status: int) -> list[str]:
+    """Return the lines that a finished process printed; raise an error if it failed."""
     if status:
-        cause = CheaptalkError((said.strip().splitlines() or ["it was killed"])[-1])
-        raise Broken(f"another process fails at the matches: {cause}") from cause
+        cause = CheaptalkError((errors.strip().splitlines() or ["it was killed"])[-1])
+        raise Broken(f"another process failed to play the matches: {cause}") from cause
     return printed.splitlines()
 
 
 def main() -> None:
-    """Play the matches of a game at the place, and by the seeds, of the command line."""
-    where, limit, *seeds = sys.argv[1:]
+    """Play the matches of the game, with the seeds, of the command line."""
+    location, limit, *seeds = sys.argv[1:]
     try:
-        box = box_at(where)
+        game_spec = spec_at(location)
         with time_limit(float(limit)):
-            sys.stdout.writelines(f"{line}\n" for line in _played(box, seeds))
+            sys.stdout.writelines(f"{line}\n" for line in _played(game_spec, seeds))
     except (Exception, Stuck) as error:
         raise SystemExit(root_cause(error)) from error
 
 
-def _played(box: GameBox, seeds: Sequence[str]) -> Iterator[str]:
-    """Every strategy's matches, line by line."""
-    for label, game in variants(box).items():
+def _played(game_spec: GameSpec, seeds: Sequence[str]) -> Iterator[str]:
+    """Yield every strategy's matches, line by line."""
+    for label, game in variants(game_spec).items():
         for seed in seeds:
-            for strategy, places in seatings(box, game, alone=False):
-                match = played(box, game, seed, dict.fromkeys(places, strategy))
+            for strategy, seats in seatings(game_spec, game, single=False):
+                match = played(game_spec, game, seed, dict.fromkeys(seats, strategy))
                 yield from (
                     json.dumps([strategy.name, label, f"seed {seed}", *line])
-                    for line in _told(box, match)
+                    for line in _told(game_spec, match)
                 )
 
 
-def _told(box: GameBox, match: Table) -> Iterator[list[str]]:
-    """All that happens in a match: as data and in the words of the default style."""
-    for seat, heard in match.heard.items():
-        teller = style_in(box).to(match.game, seat)
+def _told(game_spec: GameSpec, match: Table) -> Iterator[list[str]]:
+    """Yield all that happens in a match, as data and in the text of the default style."""
+    for actor, heard in match.heard.items():
+        renderer = style_in(game_spec).to(match.game, actor)
         for event, action in heard:
-            yield [seat, repr(event), teller.tell(event), "" if action is None else repr(action)]
+            yield [actor, repr(event), renderer.tell(event), "" if action is None else repr(action)]
     yield [repr(match.outcome)]

@@ -1,37 +1,39 @@
-"""Laws of repetition: a seed deals one match, and a record replays to the same question."""
+"""Laws of repetition: a seed determines one match, and replaying a record leads to the same
+request.
+"""
 
 import json
 
 from cheaptalk.conformance.matches import Broken, State, law, no_error, played, same
-from cheaptalk.rules import Game, GameBox, Table, replay
+from cheaptalk.rules import Game, GameSpec, Table, replay
 
 
 @law
-def check_same_seed(box: GameBox, game: Game, seed: str) -> None:
-    """The same seed deals the same hands and asks the same questions."""
-    once, again = played(box, game, seed), played(box, game, seed)
-    if once.deal != again.deal:
-        raise Broken(f"one seed deals {once.deal!r} and then {again.deal!r}")
-    same(State.of(once), State.of(again), "playing one seed twice")
+def check_same_seed(game_spec: GameSpec, game: Game, seed: str) -> None:
+    """The same seed draws the same instance and leads to the same requests."""
+    first, second = played(game_spec, game, seed), played(game_spec, game, seed)
+    if first.instance != second.instance:
+        raise Broken(f"one seed draws the instance {first.instance!r} and then {second.instance!r}")
+    same(State.of(first), State.of(second), "playing one seed twice")
 
 
 @law
-def check_replay(box: GameBox, game: Game, seed: str) -> None:
-    """The first answers of a match, read back as JSON, lead to the very next question.
+def check_replay(game_spec: GameSpec, game: Game, seed: str) -> None:
+    """Replaying the first answers of a match, read from JSON, leads to the next request.
 
-    This holds after any number of them, also where only some of the seats that were asked at
-    once have answered.
+    This holds after any number of answers, even if only some of the simultaneous requests have been
+    answered.
     """
-    match = played(box, game, seed)
+    match = played(game_spec, game, seed)
     answers = [
-        (given.request, given.seat, json.loads(given.action.model_dump_json()))
+        (given.request, given.actor, json.loads(given.action.model_dump_json()))
         for given in match.given
         if given.action is not None
     ]
-    original = Table(game, match.deal, seed)
+    original = Table(game, match.instance, seed)
     for count in range(len(answers) + 1):
         with no_error(f"replaying {count} answers"):
-            again = replay(game, match.deal, seed, answers[:count])
-        same(State.of(original), State.of(again), f"replaying {count} answers")
+            replayed = replay(game, match.instance, seed, answers[:count])
+        same(State.of(original), State.of(replayed), f"replaying {count} answers")
         if count < len(answers):
-            original.answer(match.given[count].seat, match.given[count].action)
+            original.answer(match.given[count].actor, match.given[count].action)

@@ -1,4 +1,4 @@
-"""The law of settings: a game can be played with the least and the greatest of its parameters."""
+"""The law of settings: a game can be played at the minimum and maximum of its parameters."""
 
 import math
 from collections.abc import Sequence
@@ -10,75 +10,77 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from cheaptalk.conformance.matches import (
-    box_law,
     in_bounds,
     new_table,
     no_error,
     played,
     questions,
+    spec_law,
 )
-from cheaptalk.rules import Game, GameBox, Table
+from cheaptalk.rules import Game, GameSpec, Table
 from cheaptalk.rules.bounds import Bounds
 
 FAR = 1_000
-"""What is tried where a parameter has no greatest number."""
+"""The value to test if a parameter has no maximum."""
 ANSWERS = 1_000
-"""Answers after which a match is left: rounds may be many, and one match of many takes long."""
+"""Answers after which a match is stopped, because there may be many rounds."""
 
 
-@box_law
-def check_parameters(box: GameBox, seeds: Sequence[str]) -> None:
-    """Up to 1,000 answers can be given with every number parameter at its least and greatest.
+@spec_law
+def check_parameters(game_spec: GameSpec, seeds: Sequence[str]) -> None:
+    """Up to 1,000 answers can be given with every numeric parameter at its minimum and maximum.
 
-    So it is with the numbers next to these; with the defaults matches are played to their end.
-    Settings that the game itself refuses are left out. Where a parameter has no range, -1, 0, 1
-    and 1,000 are tried: a game that cannot be played so says which numbers it can.
+    The adjacent numbers are checked, too; with the defaults, matches are played to their end.
+    Configurations that the game refuses are skipped. If a parameter has no range, -1, 0, 1 and
+    1,000 are used: declare a range if the game cannot be played with them.
     """
-    played(box, box.rules(), seeds[0])
-    for label, game in edge_settings(box.rules()).items():
+    played(game_spec, game_spec.rules(), seeds[0])
+    for label, game in edge_settings(game_spec.rules()).items():
         with no_error(f"{label} is a legal setting, and playing it"):
-            table = played_some(box, game, seeds[0])
+            table = played_some(game_spec, game, seeds[0])
             game.payoff_bounds()
             if table.over:
                 in_bounds(table)
 
 
 def edge_settings(game: Game) -> dict[str, Game]:
-    """A game with one number parameter at an edge, labelled; without those that it refuses."""
-    found = {}
+    """Return a game with one numeric parameter at an edge, by label, without those that it
+    refuses."""
+    games = {}
     for name, field in type(game).model_fields.items():
         for value in edges(field):
             with suppress(ValidationError):
-                found[f"{name}: {value:,.15g}"] = game.model_validate(dict(game) | {name: value})
-    return found
+                games[f"{name}: {value:,.15g}"] = game.model_validate(dict(game) | {name: value})
+    return games
 
 
-def played_some(box: GameBox, game: Game, seed: str) -> Table:
-    """A match by this seed, played at random to its end if that is near."""
+def played_some(game_spec: GameSpec, game: Game, seed: str) -> Table:
+    """Return a match with this seed, played at random for a limited number of answers."""
     table = new_table(game, seed)
-    for _ in islice(questions(box, table), ANSWERS):
+    for _ in islice(questions(game_spec, table), ANSWERS):
         pass
     return table
 
 
 def edges(field: FieldInfo) -> tuple[float, ...]:
-    """The least, the next and the greatest number that a parameter can be; none if it is none."""
+    """Return the minimum, its neighbour and the maximum of a parameter; empty if it is not
+    numeric."""
     bounds = limits(field)
     if bounds is None:
         return ()
-    least, greatest = bounds
-    low = (-1.0, 0.0, 1.0) if least == -math.inf else (least, least + 1)
-    high = (float(FAR),) if greatest == math.inf else (greatest - 1, greatest)
+    minimum, maximum = bounds
+    low = (-1.0, 0.0, 1.0) if minimum == -math.inf else (minimum, minimum + 1)
+    high = (float(FAR),) if maximum == math.inf else (maximum - 1, maximum)
     kind: Any = field.annotation
-    return tuple(dict.fromkeys(kind(one) for one in (*low, *high)))
+    return tuple(dict.fromkeys(kind(edge) for edge in (*low, *high)))
 
 
 def limits(field: FieldInfo) -> Bounds | None:
-    """The least and the greatest number that a parameter is declared to be; None if it is none."""
+    """Return the declared minimum and maximum of a parameter; None if it is not numeric."""
     if field.annotation not in (int, float):
         return None
-    least, greatest = -math.inf, math.inf
+    minimum, maximum = -math.inf, math.inf
     for limit in field.metadata:
-        least = getattr(limit, "ge", getattr(limit, "gt", least))
-        greatest = getattr(limit, "le", getattr(limit, "lt", greatest))
-    return least, greatest
+        minimum = getattr(limit, "ge", getattr(limit, "gt", minimum))
+        maximum = getattr(limit, "le", getattr(limit, "lt", maximum))
+    return minimum, maximum

@@ -1,51 +1,53 @@
-"""Laws of strategies: they play legally to the end, and nothing but what they see moves them."""
+"""Laws of strategies: they play legally to the end, and depend only on their observations."""
 
 from collections.abc import Iterator
 
 from cheaptalk.conformance.declarations import measured
 from cheaptalk.conformance.matches import Broken, State, in_bounds, law, no_error, played, same
-from cheaptalk.rules import Game, GameBox, Strategy
+from cheaptalk.rules import Game, GameSpec, Strategy
 
 
 @law
-def check_strategies(box: GameBox, game: Game, seed: str) -> None:
-    """Every strategy plays its roles legally to the end, and payoffs stay in their bounds.
+def check_strategies(game_spec: GameSpec, game: Game, seed: str) -> None:
+    """Every strategy plays its roles legally to the end, and payoffs stay within their bounds.
 
-    Each strategy sits in all places of its roles, then in the first of them alone, with random
-    play in the others. With the defaults, measures stay in their bounds, too.
+    Each strategy plays all seats of its roles, then only the first of them, with random play in the
+    others. With the defaults, metrics stay within their bounds, too.
     """
-    for strategy, places in seatings(box, game):
+    for strategy, seats in seatings(game_spec, game):
         if not strategy.meaning:
-            raise Broken(f'strategy "{strategy.name}" does not say what it does')
+            raise Broken(f'strategy "{strategy.name}" has no docstring')
         if not set(strategy.roles) <= set(game.roles):
             raise Broken(f'strategy "{strategy.name}" is for roles that are not declared')
-        with no_error(f'playing strategy "{strategy.name}" as {", ".join(places)}'):
-            match = played(box, game, seed, dict.fromkeys(places, strategy))
+        with no_error(f'playing strategy "{strategy.name}" as {", ".join(seats)}'):
+            match = played(game_spec, game, seed, dict.fromkeys(seats, strategy))
             in_bounds(match)
-            if game == box.rules():
-                measured(box, match)
+            if game == game_spec.rules():
+                measured(game_spec, match)
 
 
 @law
-def check_memory(box: GameBox, game: Game, seed: str) -> None:
-    """A strategy plays a match again as it did, whatever it played in between.
+def check_memory(game_spec: GameSpec, game: Game, seed: str) -> None:
+    """A strategy plays a match in the same way again, whatever it played in between.
 
-    A random generator of its own, and whatever it keeps from one match to the next, would show.
+    This detects strategies with their own random generator, or that keep state between matches.
     """
-    for strategy, places in seatings(box, game, alone=False):
-        players = dict.fromkeys(places, strategy)
-        once, _, again = (played(box, game, one, players) for one in (seed, f"{seed}+", seed))
+    for strategy, seats in seatings(game_spec, game, single=False):
+        players = dict.fromkeys(seats, strategy)
+        first, _, second = (
+            played(game_spec, game, match_seed, players) for match_seed in (seed, f"{seed}+", seed)
+        )
         same(
-            State.of(once), State.of(again),
+            State.of(first), State.of(second),
             f'playing strategy "{strategy.name}" again after another match',
         )  # fmt: skip
 
 
 def seatings(
-    box: GameBox, game: Game, *, alone: bool = True
+    game_spec: GameSpec, game: Game, *, single: bool = True
 ) -> Iterator[tuple[Strategy, tuple[str, ...]]]:
-    """Each strategy in all places of its roles and, if wanted, in the first of them alone."""
-    for strategy in box.strategies.values():
-        places = tuple(place for place, role in game.places.items() if role in strategy.roles)
-        for some in dict.fromkeys((places, places[:1])) if alone else (places,):
-            yield strategy, some
+    """Yield each strategy in all seats of its roles and, optionally, only in the first of them."""
+    for strategy in game_spec.strategies.values():
+        seats = tuple(seat for seat, role in game.seats.items() if role in strategy.roles)
+        for filled in dict.fromkeys((seats, seats[:1])) if single else (seats,):
+            yield strategy, filled

@@ -1,4 +1,4 @@
-"""The time that a game's code may take: rules that spin would never come back by themselves."""
+"""A time limit for a game's code: rules in an endless loop would never return."""
 
 import signal
 from collections.abc import Iterator
@@ -10,29 +10,29 @@ from types import FrameType
 from cheaptalk.rules.errors import place_of
 
 LIMIT = 60.0
-"""Seconds from one answer to the next, unless a check is told otherwise."""
+"""Default maximum seconds from one answer to the next."""
 
 
 class Stuck(BaseException):
-    """Code of a game took too long; its argument says where it was.
+    """Code of a game took too long; the arguments are its location and the limit.
 
-    No exception of the usual kind, which a loop that goes on after any error would catch.
+    It is not an :class:`Exception`, which a loop that continues after any error would catch.
     """
 
     def __str__(self) -> str:
-        place, seconds = self.args
+        location, seconds = self.args
         return (
-            f"{place} is still running after {seconds:g} seconds in which nobody was asked "
-            "anything; let its loops end, or raise the limit"
+            f"{location} is still running after {seconds:g} seconds without a decision "
+            "request; let its loops end, or raise the limit"
         )
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise :class:`Stuck` when so many seconds pass without :func:`sign_of_life`; 0 for no limit.
+    """Raise :class:`Stuck` after this many seconds without :func:`sign_of_life`; 0 for no limit.
 
-    Only the main thread of a program can be interrupted; in another there is no limit. Nor is a
-    single call of a library cut short, such as a sum without end.
+    Only the main thread of a program can be interrupted; other threads have no limit. A single call
+    of a library, such as an endless sum, is not interrupted either.
     """
     if current_thread() is not main_thread():
         yield
@@ -51,11 +51,11 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 def allowed() -> float:
-    """The seconds between signs of life that are allowed here; 0 where there is no limit."""
+    """Return the current limit, in seconds; 0 if there is none."""
     return signal.getitimer(signal.ITIMER_REAL)[1]
 
 
 def sign_of_life() -> None:
-    """Let the time that is allowed begin anew."""
+    """Restart the time limit."""
     if allowed():
         signal.setitimer(signal.ITIMER_REAL, allowed(), allowed())

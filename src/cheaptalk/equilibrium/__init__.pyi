@@ -17,7 +17,7 @@ from .empirical.bootstrap import (
     resampled,
 )
 from .empirical.empirical_games import EmpiricalBimatrix, EmpiricalGame
-from .empirical.metrics import Metric
+from .empirical.metrics import EquilibriumMetric
 from .empirical.model_choice import ModelChoice, model_choice
 from .empirical.next_cells import NextCells, propose_cells
 from .empirical.ratings import BradleyTerry, Tally, bradley_terry, elo, mean_elo, tally
@@ -59,7 +59,7 @@ __all__ = [
     "EmpiricalGame",
     "Equilibrium",
     "EquilibriumError",
-    "Metric",
+    "EquilibriumMetric",
     "ModelChoice",
     "NashAverage",
     "NextCells",

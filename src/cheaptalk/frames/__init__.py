@@ -1,4 +1,4 @@
-"""Frames: what a store becomes for statistics. Loaded when first used; needs ``[analysis]``."""
+"""Frames: a store's data for statistics. Loaded when first used; needs ``[analysis]``."""
 
 import lazy_loader
 

@@ -1,17 +1,17 @@
 from .assignment import Balance, balance
 from .dropout import Funnel, funnel
-from .language import corpus_measures
+from .language import corpus_metrics
 from .matches import match_frames
 from .people import participants, payments, plays, responses, survey_answers
-from .reader import MeasureError
+from .reader import MetricError
 from .rounds import round_frames
 
 __all__ = [
     "Balance",
     "Funnel",
-    "MeasureError",
+    "MetricError",
     "balance",
-    "corpus_measures",
+    "corpus_metrics",
     "funnel",
     "match_frames",
     "participants",

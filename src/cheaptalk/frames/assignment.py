@@ -1,4 +1,4 @@
-"""How evenly people were spread over treatments and over what these vary."""
+"""How evenly participants are assigned to treatments and to the parameters that these vary."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -16,8 +16,8 @@ from cheaptalk.text import plain, readable
 
 UNDER_WAY = ("assigned", "playing")
 COUNTS: dict[str, Any] = dict.fromkeys(("assigned", "finished", "dropped"), pl.Int64)
-"""People who were assigned there, those of them who finished a game there, and those who neither
-did nor are under way."""
+"""Participants who were assigned, who finished a game, and who dropped out (neither finished nor
+still active)."""
 ASSIGNED = ("participant", "state", "treatment", "configuration")
 TREATMENT: dict[str, Any] = {"treatment": pl.String, "game": pl.String}
 TREATMENT_SETTINGS = pl.DataFrame(schema=TREATMENT | {"settings": pl.String})
@@ -30,21 +30,23 @@ TEST: dict[str, Any] = {
 
 
 class Balance(NamedTuple):
-    """How many people were assigned to what, finished there and dropped out.
+    """How many participants were assigned, finished and dropped out, by treatment and parameter.
 
-    Who was assigned to one place several times counts once there. ``assigned``, ``finished`` and
-    ``dropped`` count people; ``dropped`` neither finished a game there nor are under way.
+    A participant who was assigned to the same cell several times counts once in it. ``assigned``,
+    ``finished`` and ``dropped`` count participants; those who ``dropped`` neither finished a game
+    there nor are still active.
 
     Attributes:
-        treatments: one row a ``treatment`` and ``game``, with ``settings``: the values of what
-            varies in it, null where they are not known.
-        levels: one row a ``game``, varied ``parameter`` and ``level``, with the number of
+        treatments: one row per ``treatment`` and ``game``, with ``settings``: the values of the
+            varied parameters, null if they are unknown.
+        levels: one row per ``game``, varied ``parameter`` and ``level``, with the number of
             ``treatments`` that have it.
-        crossings: the same of each two parameters, ``other`` and ``other_level`` being the second.
+        crossings: the same for each pair of parameters; ``other`` and ``other_level`` are the
+            second.
         tests: one row for the treatments (``of`` is ``treatment``; of all games), each parameter
             and each crossing: ``cells``, ``people``, ``largest`` (the largest difference between
-            two cells, in people for each treatment) and ``p`` (chi-square, that assignment is even
-            over treatments; null for a single cell).
+            two cells, in participants per treatment) and ``p`` (chi-square test that assignment is
+            even over treatments; null for a single cell).
     """
 
     treatments: pl.DataFrame
@@ -55,45 +57,51 @@ class Balance(NamedTuple):
 
 @reads_study
 def balance(store: Store, study: str) -> Balance:
-    """How evenly people were spread over treatments, and over what these vary.
+    """Return how evenly participants are assigned to treatments and to the varied parameters.
 
-    A level that twice as many treatments have is expected to have twice as many people. The test
-    takes people as independent, which those who are assigned in groups are not: p is then too
-    small. Parameters are those of the matches that were played; a treatment of which none was
-    played, or that nobody was assigned to, is not known of.
+    A level that twice as many treatments have is expected to have twice as many participants. The
+    test assumes independent participants. If participants are assigned in groups, this does not
+    hold and p is too small. Parameters are those of the matches that were played; treatments
+    without matches, or without participants, are not included.
 
     Raises:
         StoreError: there is no such study.
     """
     played = plays(store, study)
     settings = list(settings_played(store, study))
-    by_match = {one.match: one.digest for one in settings}
-    known: dict[str, set[str]] = {}
-    for one in settings:
-        known.setdefault(one.treatment, set()).add(one.digest)
-    sole = {treatment: min(of) for treatment, of in known.items() if len(of) == 1}
+    by_match = {setting.match_id: setting.digest for setting in settings}
+    digests: dict[str, set[str]] = {}
+    for setting in settings:
+        digests.setdefault(setting.treatment, set()).add(setting.digest)
+    sole = {
+        treatment: min(digests_of)
+        for treatment, digests_of in digests.items()
+        if len(digests_of) == 1
+    }
     rows = played.with_columns(
         configuration=pl.coalesce(
-            pl.col("match").replace_strict(by_match, default=None, return_dtype=pl.String),
+            pl.col("match_id").replace_strict(by_match, default=None, return_dtype=pl.String),
             pl.col("treatment").replace_strict(sole, default=None, return_dtype=pl.String),
         )
     )
     treatments = _counts(rows, TREATMENT)
     tests = [("", "treatment", *_test(treatments["assigned"].to_list(), [1] * treatments.height))]
-    varied = _varied(rows, {one.digest: one.parameters for one in settings})
+    varied = _varied(rows, {setting.digest: setting.parameters for setting in settings})
     levels, crossings, settings_of = [], [], [TREATMENT_SETTINGS]
-    for game, names, told in varied:
-        settings_of.append(_settings(told, game, names))
+    for game, names, known_rows in varied:
+        settings_of.append(_settings(known_rows, game, names))
         for name in names:
-            alone = told.select(*ASSIGNED, game=pl.lit(game), parameter=pl.lit(name), level=name)
-            levels.append(_counts(alone, LEVEL))
+            single = known_rows.select(
+                *ASSIGNED, game=pl.lit(game), parameter=pl.lit(name), level=name
+            )
+            levels.append(_counts(single, LEVEL))
             tests.append((game, name, *_test_of(levels[-1])))
         for name, other in combinations(names, 2):
-            both = told.select(
+            crossed = known_rows.select(
                 *ASSIGNED, game=pl.lit(game), parameter=pl.lit(name), level=name,
                 other=pl.lit(other), other_level=other,
             )  # fmt: skip
-            crossings.append(_counts(both, CROSSING))
+            crossings.append(_counts(crossed, CROSSING))
             tests.append((game, f"{name} x {other}", *_test_of(crossings[-1])))
     cells = {"treatments": pl.Int64}
     return Balance(
@@ -113,15 +121,17 @@ def balance(store: Store, study: str) -> Balance:
 def _varied(
     rows: pl.DataFrame, parameters: dict[str, dict[str, Any]]
 ) -> Iterator[tuple[str, list[str], pl.DataFrame]]:
-    """For each game that varies anything: its varied parameters, and rows with their levels."""
-    told = rows.drop_nulls("configuration")
-    for (game,), of_game in told.group_by("game", maintain_order=True):
-        own = {digest: parameters[digest] for digest in of_game["configuration"].unique().sort()}
-        names = varying(own)
+    """Yield, for each game with varied parameters, their names and rows with their levels."""
+    known = rows.drop_nulls("configuration")
+    for (game,), of_game in known.group_by("game", maintain_order=True):
+        configurations = {
+            digest: parameters[digest] for digest in of_game["configuration"].unique().sort()
+        }
+        names = varying(configurations)
         if names:
             levels = [
-                {"configuration": digest} | {name: readable(one[name]) for name in names}
-                for digest, one in own.items()
+                {"configuration": digest} | {name: readable(values[name]) for name in names}
+                for digest, values in configurations.items()
             ]
             yield (
                 str(game),
@@ -132,17 +142,17 @@ def _varied(
             )
 
 
-def _settings(told: pl.DataFrame, game: str, names: list[str]) -> pl.DataFrame:
+def _settings(rows: pl.DataFrame, game: str, names: list[str]) -> pl.DataFrame:
     """Return the settings of each treatment of a game, as text; see :func:`_varied`."""
-    each = [pl.format("{} {}", pl.lit(plain(name)), pl.col(name)) for name in names]
-    first = told.unique("treatment", keep="first", maintain_order=True)
+    texts = [pl.format("{} {}", pl.lit(plain(name)), pl.col(name)) for name in names]
+    first = rows.unique("treatment", keep="first", maintain_order=True)
     return first.select(
-        "treatment", pl.lit(game).alias("game"), settings=pl.concat_str(each, separator=", ")
+        "treatment", pl.lit(game).alias("game"), settings=pl.concat_str(texts, separator=", ")
     )
 
 
 def _counts(rows: pl.DataFrame, key: dict[str, Any]) -> pl.DataFrame:
-    """People by key: assigned, finished and dropped; and how many treatments there are of each."""
+    """Count participants (assigned, finished, dropped) and treatments by key."""
     finished, under_way = pl.col("state") == "finished", pl.col("state").is_in(UNDER_WAY)
     person = rows.group_by(*key, "participant", maintain_order=True).agg(
         finished=finished.any(), dropped=~(finished | under_way).any()
@@ -151,19 +161,19 @@ def _counts(rows: pl.DataFrame, key: dict[str, Any]) -> pl.DataFrame:
         pl.len().cast(pl.Int64).alias("assigned"),
         pl.col("finished", "dropped").sum().cast(pl.Int64),
     )
-    there = rows.group_by(*key, maintain_order=True).agg(
+    treatments = rows.group_by(*key, maintain_order=True).agg(
         pl.struct("treatment", "configuration").n_unique().cast(pl.Int64).alias("treatments")
     )
-    order = [one for name in key for one in (_as_number(name), pl.col(name))]
+    order = [expression for name in key for expression in (_as_number(name), pl.col(name))]
     return (
-        there.join(people, on=list(key), validate="1:1", maintain_order="left")
+        treatments.join(people, on=list(key), validate="1:1", maintain_order="left")
         .sort(order)
         .select(*key, "treatments", *COUNTS)
     )
 
 
 def _as_number(name: str) -> pl.Expr:
-    """What sorts levels that are numbers, as people read them, by size."""
+    """Return an expression that sorts numeric levels by size."""
     return pl.col(name).str.replace_all(",", "").cast(pl.Float64, strict=False)
 
 
@@ -174,10 +184,10 @@ def _test_of(counts: pl.DataFrame) -> tuple[int, int, float, float | None]:
 def _test(
     assigned: Sequence[int], treatments: Sequence[int]
 ) -> tuple[int, int, float, float | None]:
-    """Cells, people, the largest difference for each treatment, and p of an even spread."""
+    """Return cells, participants, the largest difference per treatment, and p of an even spread."""
     people = sum(assigned)
-    each = [count / size for count, size in zip(assigned, treatments, strict=True)]
-    largest = max(each, default=0.0) - min(each, default=0.0)
+    ratios = [count / size for count, size in zip(assigned, treatments, strict=True)]
+    largest = max(ratios, default=0.0) - min(ratios, default=0.0)
     if len(assigned) < 2:
         return len(assigned), people, largest, None
     expected = [people * size / sum(treatments) for size in treatments]

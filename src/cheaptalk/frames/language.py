@@ -1,7 +1,6 @@
-"""The language of many matches together: vocabulary and the entropy of n-grams, with intervals.
+"""Language metrics of many matches: vocabulary and n-gram entropy, with confidence intervals.
 
-What one match says is measured by :mod:`cheaptalk.games.language`, whose words and formulas these
-are.
+:mod:`cheaptalk.games.language` computes those of one match, with the same words and formulas.
 """
 
 import math
@@ -14,67 +13,67 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from cheaptalk.games.language import WORD
-from cheaptalk.statistics.intervals import DEALS
+from cheaptalk.statistics.intervals import INSTANCES
 
 VOCABULARY = "vocabulary"
 NGRAMS = (1, 2, 3)
 SCHEMA: dict[str, Any] = {
-    "measure": pl.String, "value": pl.Float64, "error": pl.Float64, "low": pl.Float64,
+    "metric": pl.String, "value": pl.Float64, "error": pl.Float64, "low": pl.Float64,
     "high": pl.Float64, "n": pl.Int64, "clusters": pl.Int64,
 }  # fmt: skip
 
 
 def entropy_name(n: int) -> str:
-    """What the entropy of n-grams is called among measures."""
+    """Return the metric's name of the entropy of n-grams."""
     return f"entropy_{n}"
 
 
-def corpus_measures(
+def corpus_metrics(
     messages: pl.DataFrame,
     by: Sequence[str] = (),
     *,
     ngrams: Iterable[int] = NGRAMS,
-    cluster: Sequence[str] = DEALS,
+    cluster: Sequence[str] = INSTANCES,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """How varied the language of many messages is (Liao, Tomlin and Klein 2024, figures 7 and 10).
+    """Return the diversity of messages (Liao, Tomlin and Klein 2024, figures 7 and 10).
 
-    The vocabulary is the number V of different words in all messages of a cell, in small letters
-    and without punctuation. The entropy of n-grams is H = - sum over g of p(g) log2 p(g), in bits,
-    with p(g) the share of n-gram g among all runs of n words within a message.
+    The vocabulary is the number V of different words in all messages of a cell, in lower case and
+    without punctuation. The entropy of n-grams is H = - sum over g of p(g) log2 p(g), in bits,
+    where p(g) is the share of n-gram g among all sequences of n words within a message.
 
-    Both grow with the number of messages, so that only cells with about as many matches compare.
-    For the same reason a bootstrap, which draws the same deals twice, would be off; intervals are
-    made by leaving out one deal at a time (the jackknife of Efron and Tibshirani 1993, chapter 11):
-    with T_d the value without deal d, of D deals, the standard error is
+    Both increase with the number of messages, so compare only cells with about as many matches. For
+    the same reason, a bootstrap, which draws some instances twice, would be biased. Intervals are
+    computed by leaving out one instance at a time (the jackknife of Efron and Tibshirani 1993,
+    chapter 11): with T_d the value without instance d, of D instances, the standard error is
 
         sqrt((D - 1) / D * sum over d of (T_d - mean of T_d) ** 2),
 
-    and the interval is the value -/+ t * error, with the quantile of Student's t with D - 1 degrees
-    of freedom, and no less than 0. One deal gives no interval.
+    and the interval is the value -/+ t * error, where t is the quantile of Student's t with D - 1
+    degrees of freedom, and the lower end is at least 0. One instance gives no interval.
 
     Args:
-        messages: one row a message, with a text column ``message``.
-        by: the columns whose combinations are the cells; all rows are one cell without any.
+        messages: one row per message, with a text column ``message``.
+        by: the columns whose combinations are the cells; by default all rows are one cell.
         ngrams: the n of n-grams, from 1.
-        cluster: the columns that tell deals apart.
-        level: of the intervals.
+        cluster: the columns that identify instances.
+        level: the confidence level.
 
     Returns:
-        One row a cell and measure: the columns of ``by``, then ``measure`` (``vocabulary``,
+        One row per cell and metric: the columns of ``by``, then ``metric`` (``vocabulary``,
         ``entropy_1`` and so on), ``value``, ``error``, ``low``, ``high``, ``n`` (words or n-grams)
-        and ``clusters`` (deals). A cell without any n-gram has no row for their entropy.
+        and ``clusters`` (instances). A cell without any n-gram has no row for their entropy.
     """
-    wanted = sorted(set(ngrams))
+    sizes = sorted(set(ngrams))
     parts: list[pl.DataFrame] = []
     cells = messages.group_by(by, maintain_order=True) if by else [((), messages)]
     for key, cell in cells:
-        found = pl.DataFrame(list(_measured(cell, wanted, cluster, level)), SCHEMA, orient="row")
+        rows = pl.DataFrame(list(_measured(cell, sizes, cluster, level)), SCHEMA, orient="row")
         named = [
             pl.lit(value, dtype=messages.schema[name]).alias(name)
             for name, value in zip(by, key, strict=True)
         ]
-        parts.append(found.select(*named, *SCHEMA))
+        parts.append(rows.select(*named, *SCHEMA))
     empty = pl.DataFrame(schema={name: messages.schema[name] for name in by} | SCHEMA)
     return pl.concat([empty, *parts])
 
@@ -82,10 +81,10 @@ def corpus_measures(
 def _measured(
     cell: pl.DataFrame, ngrams: Sequence[int], cluster: Sequence[str], level: float
 ) -> Iterator[list[Any]]:
-    """The rows of a cell, without its key."""
-    deals = cell.select(cluster).unique().height
+    """Yield the rows of a cell, without its key."""
+    instances = cell.select(cluster).unique().height
     words = cell.select(
-        deal=pl.struct(cluster).rank("dense"),
+        instance=pl.struct(cluster).rank("dense"),
         text=pl.int_range(pl.len()),
         word=pl.col("message").str.to_lowercase().str.extract_all(WORD.pattern),
     ).explode("word").drop_nulls("word")  # fmt: skip
@@ -93,54 +92,60 @@ def _measured(
         counts = _counts(words, n or 1)
         if n and counts.is_empty():
             continue
-        own, whole, place = (counts[name].to_numpy() for name in ("own", "whole", "deal"))
-        value, without = (_entropies if n else _sizes)(own, whole, place - 1, deals)
+        own, total, instance = (counts[name].to_numpy() for name in ("own", "whole", "instance"))
+        value, without = (_entropies if n else _sizes)(own, total, instance - 1, instances)
         error = low = high = None
-        if deals > 1 and not np.isnan(without).any():  # else it is from one deal, or said on one
-            error = math.sqrt((deals - 1) / deals * float(((without - without.mean()) ** 2).sum()))
-            width = float(stdtrit(deals - 1, (1 + level) / 2)) * error
+        if (
+            instances > 1 and not np.isnan(without).any()
+        ):  # one instance, or n-grams of only one, give no interval
+            error = math.sqrt(
+                (instances - 1) / instances * float(((without - without.mean()) ** 2).sum())
+            )
+            width = float(stdtrit(instances - 1, (1 + level) / 2)) * error
             low, high = max(0.0, value - width), value + width
         name = entropy_name(n) if n else VOCABULARY
-        yield [name, value, error, low, high, int(own.sum()), deals]
+        yield [name, value, error, low, high, int(own.sum()), instances]
 
 
 def _counts(words: pl.DataFrame, n: int) -> pl.DataFrame:
-    """How often each n-gram comes on each deal (``own``) and in all (``whole``)."""
+    """Count each n-gram within each instance (``own``) and in total (``whole``)."""
     later = [pl.col("word").shift(-step).alias(f"word.{step}") for step in range(1, n)]
     names = ["word", *(f"word.{step}" for step in range(1, n))]
     runs = words.select(
-        "deal", "word", *later, within=pl.col("text") == pl.col("text").shift(1 - n)
+        "instance", "word", *later, within=pl.col("text") == pl.col("text").shift(1 - n)
     )
-    same = runs.filter("within").group_by("deal", *names, maintain_order=True)
+    same = runs.filter("within").group_by("instance", *names, maintain_order=True)
     own = same.agg(pl.len().alias("own"))
     return own.with_columns(whole=pl.col("own").sum().over(names))
 
 
 def _sizes(
-    own: NDArray[Any], whole: NDArray[Any], deal: NDArray[Any], deals: int
+    own: NDArray[Any], total: NDArray[Any], instance: NDArray[Any], instances: int
 ) -> tuple[float, NDArray[np.float64]]:
-    """The number of different n-grams, and what it is without each deal."""
-    size = float((own / whole).sum().round())
-    without = size - np.bincount(deal, own == whole, deals).astype(np.float64)
+    """Return the number of different n-grams, and the same without each instance."""
+    size = float((own / total).sum().round())
+    without = size - np.bincount(instance, own == total, instances).astype(np.float64)
     return size, without
 
 
 def _entropies(
-    own: NDArray[Any], whole: NDArray[Any], deal: NDArray[Any], deals: int
+    own: NDArray[Any], overall: NDArray[Any], instance: NDArray[Any], instances: int
 ) -> tuple[float, NDArray[np.float64]]:
-    """The entropy of n-grams, and what it is without each deal.
+    """Return the entropy of n-grams, and the same without each instance.
 
-    With N n-grams in all and c of one kind it is log2 N - sum over kinds of c log2 c / N.
+    With N n-grams in total and c of one kind, it is log2 N - sum over kinds of c log2 c / N.
     """
-    total, weight = float(own.sum()), float((own * np.log2(whole)).sum())
-    lost = np.bincount(deal, _weights(whole) - _weights(whole - own), deals)
-    left = total - np.bincount(deal, own, deals)
+    total, weight = float(own.sum()), float((own * np.log2(overall)).sum())
+    removed = np.bincount(instance, _weights(overall) - _weights(overall - own), instances)
+    remaining = total - np.bincount(instance, own, instances)
     with np.errstate(divide="ignore", invalid="ignore"):
-        without = np.where(left > 0, np.log2(left) - (weight - lost) / left, np.nan)
+        without = np.where(
+            remaining > 0, np.log2(remaining) - (weight - removed) / remaining, np.nan
+        )
     return max(0.0, math.log2(total) - weight / total), without
 
 
 def _weights(counts: NDArray[Any]) -> NDArray[np.float64]:
-    """c log2 c, 0 for none."""
-    found: NDArray[np.float64] = counts * np.log2(np.maximum(counts, 1))
-    return found
+    """Return c log2 c, which is 0 for c = 0."""
+    weights: NDArray[np.float64] = counts * np.log2(np.maximum(counts, 1))
+    return weights

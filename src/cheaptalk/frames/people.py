@@ -1,7 +1,6 @@
-"""The people who took part in a study as frames: who they are, what they answered, played and got.
+"""A study's participants as frames: who they are, their answers, games and payments.
 
-People are told apart by their codes alone: no frame has a name or anything else that tells who
-somebody is.
+Participants are identified only by their codes: no frame contains names or other identifying data.
 """
 
 from collections.abc import Mapping
@@ -31,13 +30,13 @@ PARTICIPANTS: dict[str, Any] = {
 }  # fmt: skip
 PLAYS: dict[str, Any] = {
     "participant": pl.String, "number": pl.Int64, "treatment": pl.String, "game": pl.String,
-    "match": pl.String, "place": pl.String, "state": pl.String, "payoff": pl.Float64,
+    "match_id": pl.String, "seat": pl.String, "state": pl.String, "payoff": pl.Float64,
     "cents": pl.Int64, "assigned": pl.Float64, "ended": pl.Float64,
 }  # fmt: skip
 RESPONSES: dict[str, Any] = {
     "participant": pl.String, "number": pl.Int64, "step": pl.String, "visit": pl.Int64,
     "game": pl.Int64, "item": pl.String, "answer": pl.String, "value": pl.Float64,
-    "right": pl.Boolean, "shown": pl.Float64, "answered": pl.Float64,
+    "correct": pl.Boolean, "shown": pl.Float64, "answered": pl.Float64,
 }  # fmt: skip
 PAYMENTS: dict[str, Any] = {
     "participant": pl.String, "kind": pl.String, "key": pl.String, "cents": pl.Int64,
@@ -47,12 +46,13 @@ PAYMENTS: dict[str, Any] = {
 
 @reads_study
 def participants(store: Store, study: str) -> pl.DataFrame:
-    """The people of a study, one row each, in the order in which they came.
+    """Return the participants of a study, one row each, in the order of arrival.
 
     Columns: ``participant`` (a code), ``cohort``, ``step`` (where on the path they are or stopped),
-    ``visit`` (how often they came), ``ending`` (null while they are under way), ``language``,
-    ``flags``, ``begun`` and ``changed`` (seconds since 1970). A study without people gives an empty
-    frame, as all frames here.
+    ``visit`` (the number of visits), ``ending`` (null while they are active), ``language``,
+    ``flags``,
+    ``begun`` and ``changed`` (seconds since 1970). As with all frames here, a study without
+    participants gives an empty frame.
 
     Raises:
         StoreError: there is no such study.
@@ -63,11 +63,12 @@ def participants(store: Store, study: str) -> pl.DataFrame:
 
 @reads_study
 def plays(store: Store, study: str) -> pl.DataFrame:
-    """The games of the people of a study, one row each, every person's in order.
+    """Return the games of a study's participants, one row each, in order for every participant.
 
     Columns: ``participant``, ``number`` (1 for the first), ``treatment``, ``game``, ``match`` (its
-    id; null before it begins, and once it is erased), ``place``, ``state``, ``payoff`` (in the
-    game's unit), ``cents`` (what it earned), ``assigned`` and ``ended`` (seconds since 1970).
+    id; null before it begins, and after it is deleted), ``seat``, ``state``, ``payoff`` (in the
+    game's unit),
+    ``cents`` (the game's earnings), ``assigned`` and ``ended`` (seconds since 1970).
 
     Raises:
         StoreError: there is no such study.
@@ -79,32 +80,32 @@ def plays(store: Store, study: str) -> pl.DataFrame:
 def with_people(
     store: Store, study: str, frames: Mapping[str, pl.DataFrame]
 ) -> dict[str, pl.DataFrame]:
-    """Return frames of matches with the participants of each match, if the study has any.
+    """Add the participants of each match to frames of matches, if the study has any.
 
     Returns:
-        The frames with the column :data:`.PEOPLE`, a list of the codes of those who played in the
-        match, null in matches without participants.
+        The frames with the column :data:`.PEOPLE`, a list of the codes of the match's participants,
+        null in matches without participants.
     """
-    seated = [(play.match, play.participant) for play in plays_of(store, study) if play.match]
+    seated = [(play.match_id, play.participant) for play in plays_of(store, study) if play.match_id]
     if not seated:
         return dict(frames)
     people = (
-        pl.DataFrame(seated, {"match": pl.String, PEOPLE: pl.String}, orient="row")
-        .group_by("match", maintain_order=True)
+        pl.DataFrame(seated, {"match_id": pl.String, PEOPLE: pl.String}, orient="row")
+        .group_by("match_id", maintain_order=True)
         .agg(pl.col(PEOPLE).unique(maintain_order=True))
     )
     return {
-        game: frame.join(people, on="match", how="left", validate="m:1", maintain_order="left")
+        game: frame.join(people, on="match_id", how="left", validate="m:1", maintain_order="left")
         for game, frame in frames.items()
     }
 
 
 @reads_study
 def payments(store: Store, study: str) -> pl.DataFrame:
-    """What the people of a study are paid, one row a thing that is paid for.
+    """Return the payments of a study's participants, one row per payment.
 
-    Columns: ``participant`` (null where their data are deleted), ``kind`` (``base`` or ``bonus``),
-    ``key`` (what it is for), ``cents``, ``made`` (seconds since 1970), ``paid_out``.
+    Columns: ``participant`` (null if their data were deleted), ``kind`` (``base`` or ``bonus``),
+    ``key`` (the reason), ``cents``, ``made`` (seconds since 1970), ``paid_out``.
 
     Raises:
         StoreError: there is no such study.
@@ -115,62 +116,64 @@ def payments(store: Store, study: str) -> pl.DataFrame:
 
 @reads_study
 def responses(store: Store, study: str) -> pl.DataFrame:
-    """What the people of a study answered, one row an item, every person's in order.
+    """Return participants' responses, one row per item, in order for every participant.
 
-    Columns: ``participant``, ``number`` (counts a person's answers, from 0), ``step``, ``visit``,
-    ``game`` (the number of the game before it), ``item`` and ``answer`` (as text; null where
-    nothing was asked, and at the step where people choose a name), ``value`` (of a number),
-    ``right`` (of the whole step; null where nothing was wanted), ``shown`` and ``answered``
-    (seconds since 1970).
+    Columns: ``participant``, ``number`` (counts a participant's responses, from 0), ``step``,
+        ``visit``,
+    ``game`` (the number of the preceding game), ``item`` and ``answer`` (as text; null if there was
+    no question, and at the step where participants choose a name), ``value`` (of a number),
+    ``correct`` (of the complete step; null if there is no correct answer), ``shown`` and
+    ``answered`` (seconds since 1970).
 
     Raises:
         StoreError: there is no such study.
     """
     store.study(study, counted=False)
     rows = [
-        (*one[:5], *item, *one[6:])
-        for one in responses_of(store, study)
-        for item in items_of_response(one)
+        (*response[:5], *item, *response[6:])
+        for response in responses_of(store, study)
+        for item in items_of_response(response)
     ]
     return pl.DataFrame(rows, RESPONSES, orient="row")
 
 
 @reads_study
 def survey_answers(store: Store, study: str) -> pl.DataFrame:
-    """What people said in the surveys of a study, one row a person who said anything.
+    """Return survey answers, one row per participant who answered anything.
 
-    Columns: ``participant``, then one an item, numbers where all of its answers are. Who answered
-    an item several times, as after each game, is there with the last answer. An item that two steps
-    ask is called by both, such as ``survey.age``.
+    Columns: ``participant``, then one per item, numeric if all of its answers are. If a participant
+    answered an item several times, for example after each game, the last answer counts. An item
+    that two steps contain is named after both, such as ``survey.age``.
 
     Raises:
         StoreError: there is no such study.
     """
     store.study(study, counted=False)
-    said: dict[str, dict[tuple[str, str], AnsweredItem]] = {}
-    for one in filter(in_survey, responses_of(store, study)):
-        said.setdefault(one.participant, {}).update(
-            ((one.step, item.item), item)
-            for item in items_of_response(one)
+    answers: dict[str, dict[tuple[str, str], AnsweredItem]] = {}
+    for response in filter(in_survey, responses_of(store, study)):
+        answers.setdefault(response.participant, {}).update(
+            ((response.step, item.item), item)
+            for item in items_of_response(response)
             if item.item is not None
         )
-    asked = list(dict.fromkeys(key for own in said.values() for key in own))
-    names = [item for _, item in asked] + ["participant"]
+    keys = list(dict.fromkeys(key for items in answers.values() for key in items))
+    names = [item for _, item in keys] + ["participant"]
     columns = [
         _column(item if names.count(item) == 1 else f"{step}.{item}",
-                [own.get((step, item)) for own in said.values()])
-        for step, item in asked
+                [items.get((step, item)) for items in answers.values()])
+        for step, item in keys
     ]  # fmt: skip
-    return pl.DataFrame([pl.Series("participant", list(said), pl.String), *columns])
+    return pl.DataFrame([pl.Series("participant", list(answers), pl.String), *columns])
 
 
-def in_survey(one: Response) -> bool:
-    """Whether it is of a survey: of a step of that kind, or of none, where nothing is wanted."""
-    return one.right is None and step_kind(one.step) in (SURVEY, None)
+def in_survey(response: Response) -> bool:
+    """Return whether a response belongs to a survey: a step of that kind or of none, without a
+    solution."""
+    return response.correct is None and step_kind(response.step) in (SURVEY, None)
 
 
 def _column(name: str, answers: list[AnsweredItem | None]) -> pl.Series:
-    given = [one for one in answers if one is not None and one.text is not None]
-    if all(one.number is not None for one in given):
-        return pl.Series(name, [one and one.number for one in answers], pl.Float64)
-    return pl.Series(name, [one and one.text for one in answers], pl.String)
+    answered = [answer for answer in answers if answer is not None and answer.text is not None]
+    if all(answer.number is not None for answer in answered):
+        return pl.Series(name, [answer and answer.number for answer in answers], pl.Float64)
+    return pl.Series(name, [answer and answer.text for answer in answers], pl.String)

@@ -1,4 +1,4 @@
-"""What frames by match and frames by round share: which matches count, and reading them."""
+"""Shared by frames by match and by round: which matches are scored, and reading them."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -8,7 +8,7 @@ import polars as pl
 
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.records.exclusions import Unanswered, policies_of
-from cheaptalk.rules import CheaptalkError, GameBox, Quantity, Result, game_box, unknown
+from cheaptalk.rules import CheaptalkError, GameSpec, Quantity, Result, get_game, unknown
 from cheaptalk.rules.bounds import beyond, within
 from cheaptalk.rules.display import brief, html_table
 
@@ -16,23 +16,23 @@ RowValues = list[Any]
 Q = TypeVar("Q", bound=Quantity[Any])
 
 
-class MeasureError(CheaptalkError):
-    """A measure or a series failed on a match, or left its bounds, or its name is taken."""
+class MetricError(CheaptalkError):
+    """A metric or series failed on a match, violated its bounds, or has a reserved name."""
 
 
 class Reader:
-    """Tells which matches of a study count, and what stands in them.
+    """Determines which matches of a study are scored, and reads them.
 
     Args:
-        policies: which matches are dropped.
+        policies: which matches are excluded.
     """
 
     def __init__(self, policies: Unanswered) -> None:
-        self.dropping = {kind for kind, one in policies.by_kind.items() if one != "keep"}
+        self.dropping = {kind for kind, policy in policies.by_kind.items() if policy != "keep"}
 
     @classmethod
     def of(cls, store: Store, study: str) -> "Reader":
-        """For the matches of a study.
+        """Return the reader of a study's matches.
 
         Raises:
             StoreError: there is no such study.
@@ -40,7 +40,7 @@ class Reader:
         return cls(policies_of(store.study(study, counted=False).spec))
 
     def dropped(self, record: MatchRecord) -> bool:
-        """Whether the study's policies drop the match."""
+        """Return whether the study's policies exclude the match."""
         for counts in record.kinds.values():
             for kind, count in counts.items():
                 if count and kind in self.dropping:
@@ -48,99 +48,105 @@ class Reader:
         return False
 
     def counts(self, record: MatchRecord) -> bool:
-        """Whether the match has payoffs that count: it finished and was not dropped."""
+        """Return whether the match is scored: it finished and was not excluded."""
         return record.status is Status.FINISHED and not self.dropped(record)
 
     def result(self, record: MatchRecord) -> Result | None:
-        """A match that counts as measures see it; None under other rules than those installed."""
-        current = record.version == game_box(record.game).rules.version
+        """Return a scored match as metrics see it; None if its rules differ from the installed
+        ones."""
+        current = record.version == get_game(record.game).rules.version
         return record.result() if current and self.counts(record) else None
 
 
-def failed(kind: str, name: str, record: MatchRecord, error: Exception) -> MeasureError:
-    """What to raise where a measure or series failed on a match."""
-    return MeasureError(
+def failed(kind: str, name: str, record: MatchRecord, error: Exception) -> MetricError:
+    """Return the error for a metric or series that failed on a match."""
+    return MetricError(
         f"{kind} {name} of {record.game} failed on match {record.id}: "
         f"{type(error).__name__}: {error}"
     )
 
 
-def check_bounds(kind: str, one: Quantity[Any], value: float | None, record: MatchRecord) -> None:
-    """Demand that a number of a measure or series lies in its bounds, where it is defined.
+def check_bounds(
+    kind: str, quantity: Quantity[Any], value: float | None, record: MatchRecord
+) -> None:
+    """Check that a number of a metric or series lies within its bounds, if it is defined.
 
     Raises:
-        MeasureError: it does not.
+        MetricError: it does not.
     """
-    bounds = one.bounds_in(record.rules)
+    bounds = quantity.bounds_in(record.rules)
     if value is not None and not within(value, bounds):
-        raise MeasureError(
-            f"{kind} {one.name} of {record.game} is {beyond(value, bounds)}, in match "
-            f"{record.id}; mend its bounds, or what it computes"
+        raise MetricError(
+            f"{kind} {quantity.name} of {record.game} is {beyond(value, bounds)}, in match "
+            f"{record.id}; fix its bounds or its computation"
         )
 
 
 def chosen(
-    games: Iterable[str], kind: str, of: Callable[[GameBox], Mapping[str, Q]],
+    games: Iterable[str], kind: str, of: Callable[[GameSpec], Mapping[str, Q]],
     only: Collection[str] | None,
 ) -> dict[str, list[Q]]:  # fmt: skip
-    """The measures or series that are wanted, by game.
+    """Return the selected metrics or series, by game.
 
     Args:
         games: names of games.
-        kind: "measure" or "series".
-        of: what a game has of this kind, by name.
-        only: names; None: all.
+        kind: "metric" or "series".
+        of: returns a game's objects of this kind, by name.
+        only: names; None for all.
 
     Raises:
-        UnknownName: a game is not installed, or none of them has what is wanted.
+        UnknownName: a game is not installed, or none of them has what is selected.
     """
-    found = {game: of(game_box(game)) for game in games}
-    known = list(dict.fromkeys(name for one in found.values() for name in one))
-    strange = [name for name in only or () if name not in known]
-    if strange:
-        raise unknown(f"{kind} of {', '.join(found)}:", strange[0], known)
+    available = {game: of(get_game(game)) for game in games}
+    names = list(dict.fromkeys(name for quantity in available.values() for name in quantity))
+    unknown_names = [name for name in only or () if name not in names]
+    if unknown_names:
+        raise unknown(f"{kind} of {', '.join(available)}:", unknown_names[0], names)
     return {
-        game: [one for name, one in has.items() if only is None or name in only]
-        for game, has in found.items()
+        game: [quantity for name, quantity in quantities.items() if only is None or name in only]
+        for game, quantities in available.items()
     }
 
 
 def check_free(kind: str, quantities: Iterable[Quantity[Any]], columns: Collection[str]) -> None:
-    """Demand that no measure or series has the name of another column.
+    """Check that no metric or series has the name of another column.
 
     Raises:
-        MeasureError: one has.
+        MetricError: one has.
     """
-    taken = next((one.name for one in quantities if one.name in columns), None)
+    taken = next((quantity.name for quantity in quantities if quantity.name in columns), None)
     if taken is not None:
-        raise MeasureError(f'no {kind} can be called "{taken}": frames use the name')
+        raise MetricError(f'the {kind} name "{taken}" is reserved for a column; rename it')
 
 
 def places_in(frame: pl.DataFrame) -> list[str]:
-    """The places that a frame of matches has columns for, in their order."""
-    return [name.removeprefix("player.") for name in frame.columns if name.startswith("player.")]
+    """Return the seats that a frame of matches has columns for, in order."""
+    return [name.removeprefix("player_") for name in frame.columns if name.startswith("player_")]
 
 
 def parameters_in(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """The parameters of each configuration in a frame of matches, as they first appear."""
+    """Return the parameters of each configuration in a frame of matches, in order of appearance."""
     names = [name for name in frame.columns if name.startswith("game.")]
     rows = frame.select("configuration", *names).unique("configuration", maintain_order=True)
-    plain = [name.removeprefix("game.") for name in names]
+    parameter_names = [name.removeprefix("game.") for name in names]
     return {
-        key: dict(zip(plain, map(decoded, values), strict=True))
+        key: dict(zip(parameter_names, map(decoded, values), strict=True))
         for key, *values in rows.iter_rows()
     }
 
 
 def varying(configurations: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The parameters in which some configurations differ."""
-    names = dict.fromkeys(name for one in configurations.values() for name in one)
-    values = {name: {json.dumps(one[name]) for one in configurations.values()} for name in names}
-    return [name for name, of in values.items() if len(of) > 1]
+    """Return the parameters in which configurations differ."""
+    names = dict.fromkeys(name for parameters in configurations.values() for name in parameters)
+    values = {
+        name: {json.dumps(parameters[name]) for parameters in configurations.values()}
+        for name in names
+    }
+    return [name for name, texts in values.items() if len(texts) > 1]
 
 
 def decoded(value: Any) -> Any:
-    """A parameter's value, back from the JSON that stands in a frame for lists and the like."""
+    """Return a parameter's value, parsed from JSON if it is a list or similar."""
     try:
         return json.loads(value) if isinstance(value, str) else value
     except ValueError:  # a text of its own
@@ -151,9 +157,9 @@ class Frames(dict[str, pl.DataFrame]):
     """A frame for each game, by its name."""
 
     def __repr__(self) -> str:
-        sizes = (f"{name} ({len(one):,} rows)" for name, one in self.items())
+        sizes = (f"{name} ({len(frame):,} rows)" for name, frame in self.items())
         return brief(self, ", ".join(sizes))
 
     def _repr_html_(self) -> str:
-        rows = [(name, f"{len(one):,}", ", ".join(one.columns)) for name, one in self.items()]
+        rows = [(name, f"{len(frame):,}", ", ".join(frame.columns)) for name, frame in self.items()]
         return html_table("Frames", ["game", "rows", "columns"], rows)

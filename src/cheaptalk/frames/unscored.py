@@ -14,14 +14,14 @@ DROPPED = "dropped"
 REASON = pl.when(pl.col("status") == Status.FINISHED.value).then(pl.lit(DROPPED)).otherwise(
     pl.col("status")
 )  # fmt: skip
-"""Why a match that isn't scored is not."""
+"""Why an unscored match is not scored."""
 VERBS = {
     Status.FAILED.value: ("failed", "failed"),
     Status.FORFEITED.value: ("was forfeited", "were forfeited"),
     Status.LIVE.value: ("has not ended", "have not ended"),
     DROPPED: ("was dropped by the study's policy", "were dropped by the study's policy"),
 }
-"""What became of such a match and of several ones, in the order in which they are listed."""
+"""The end of one such match and of several, in the order in which they are listed."""
 
 
 def unscored(frame: pl.DataFrame) -> dict[str, int]:
@@ -35,34 +35,34 @@ def unscored(frame: pl.DataFrame) -> dict[str, int]:
 
 
 def unscored_text(counts: Mapping[str, int], total: int) -> str:
-    """Return how many of some matches are not scored, and why; empty if all are.
+    """Return how many matches are not scored, and why; empty if all are.
 
     >>> unscored_text({"failed": 19, "forfeited": 1}, 30)
     '19 of 30 matches failed, 1 was forfeited'
     """
-    of = f" of {total:,} {'match' if total == 1 else 'matches'}"
+    suffix = f" of {total:,} {'match' if total == 1 else 'matches'}"
     clauses = [f"{count:,}{{}} {VERBS[reason][count > 1]}" for reason, count in counts.items()]
-    return ", ".join(clause.format("" if at else of) for at, clause in enumerate(clauses))
+    return ", ".join(clause.format("" if index else suffix) for index, clause in enumerate(clauses))
 
 
 BY_OTHERS = "forfeited by others"
-"""The end of a match to a player who had no part in its forfeit."""
+"""The end of a match for a player that did not cause its forfeit."""
 ENDS = {Status.LIVE.value: "not ended", BY_OTHERS: BY_OTHERS}
 """Ends in words; all others are adjectives already."""
 
 
 def own_end(role: str) -> pl.Expr:
-    """Return why a player's match is not scored, as a column ``end``; null if it is.
+    """Return why a player's match is not scored, as a column ``end``; null if it is scored.
 
     It is the kind of the player's own answer that forfeited the match, such as ``refused``,
     :data:`BY_OTHERS`, or the reason of :func:`unscored`.
 
     Args:
-        role: of the player; the frame has a row for each match and player of the role, with the
+        role: the player's role; the frame has a row for each match and player of the role, with the
             columns ``kind.ROLE.KIND``.
     """
     faults = [
-        pl.when(pl.col(f"kind.{role}.{kind}") > 0).then(pl.lit(plain(kind)))
+        pl.when(pl.col(f"answers_{role}_{kind}") > 0).then(pl.lit(plain(kind)))
         for kind in KINDS if kind not in VALID
     ]  # fmt: skip
     forfeited = pl.col("status") == Status.FORFEITED.value
@@ -71,23 +71,23 @@ def own_end(role: str) -> pl.Expr:
 
 
 def without_scored(rows: pl.DataFrame) -> dict[str, str]:
-    """Return the players without a scored match, and what became of their matches.
+    """Return the players without a scored match, and how their matches ended.
 
     Args:
         rows: for each match, role and player the columns ``match``, ``player`` and ``end``; see
             :func:`own_end`.
 
-    >>> rows = {"match": ["x", "y", "z"], "player": ["ann", "ann", "bob"],
+    >>> rows = {"match_id": ["x", "y", "z"], "player": ["ann", "ann", "bob"],
     ...         "end": ["refused", "refused", None]}
     >>> without_scored(pl.DataFrame(rows))
     {'ann': '2 refused'}
     """
-    own = pl.col("end").filter(pl.col("end") != BY_OTHERS).first()
+    own_ends = pl.col("end").filter(pl.col("end") != BY_OTHERS).first()
     ends = (
         rows.with_columns(scored=pl.col("end").is_null().any().over("player"))
         .filter(~pl.col("scored"))
-        .group_by("player", "match", maintain_order=True)
-        .agg(pl.coalesce(own, pl.lit(BY_OTHERS)).alias("end"))
+        .group_by("player", "match_id", maintain_order=True)
+        .agg(pl.coalesce(own_ends, pl.lit(BY_OTHERS)).alias("end"))
         .group_by("player", "end", maintain_order=True)
         .len()
         .sort("player", pl.col("len"), descending=[False, True], maintain_order=True)

@@ -1,4 +1,4 @@
-"""The games: a folder each, and the rules of each by their own name; loaded when first used."""
+"""The games, one package each, with their rules under their own names; loaded on first use."""
 
 import lazy_loader
 

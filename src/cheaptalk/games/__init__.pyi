@@ -1,4 +1,4 @@
-"""The games, each with a folder, its rules under their own name; loaded when first used."""
+"""The games, one package each, with their rules under their own names; loaded on first use."""
 
 from . import (
     bargaining,
@@ -15,10 +15,10 @@ from . import (
     negotiation,
     persuasion,
     pirate_game,
-    places,
     public_goods,
     rounds,
     sealed_bid_auction,
+    seat_names,
     tactics,
 )
 from .bargaining.rules import Bargaining
@@ -65,9 +65,9 @@ __all__ = [
     "negotiation",
     "persuasion",
     "pirate_game",
-    "places",
     "public_goods",
     "rounds",
     "sealed_bid_auction",
+    "seat_names",
     "tactics",
 ]

@@ -1,4 +1,4 @@
-"""Modules of the extra ``[analysis]``, imported when first used."""
+"""Modules of the extra ``[analysis]``, imported on first use."""
 
 from importlib import import_module
 from typing import Any
@@ -7,9 +7,9 @@ from cheaptalk.rules import CheaptalkError
 
 
 class Deferred:
-    """A module that is imported when one of its attributes is first used.
+    """A module that is imported on the first use of one of its attributes.
 
-    Python's own ``LazyLoader`` is no substitute: it puts an unfinished module into ``sys.modules``,
+    Python's ``LazyLoader`` doesn't work here: it puts an unfinished module into ``sys.modules``,
     and a later import of one of its submodules then loads that submodule twice (importing
     ``scipy.special`` after ``jax`` failed inside NumPy).
     """
@@ -18,7 +18,7 @@ class Deferred:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute.startswith("__"):  # what inspection looks for is no use of the module
+        if attribute.startswith("__"):  # inspection does not use the module
             raise AttributeError(attribute)
         try:
             module = import_module(self._name)
@@ -32,9 +32,9 @@ class Deferred:
 
 
 def needed(name: str) -> Any:
-    """Return a module that is imported when first used; without it, that use raises.
+    """Return a module that is imported on first use.
 
     Raises:
-        CheaptalkError: on first use, if the module is not installed; it names the extra.
+        CheaptalkError: on first use, if the module is not installed; the message names the extra.
     """
     return Deferred(name)

@@ -1,4 +1,4 @@
-"""Statistics of language that several games share: words, vocabulary and entropy."""
+"""Language statistics that several games share: words, vocabulary and entropy."""
 
 import math
 import re
@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 WORD = re.compile("[^\\W_]+(?:['\u2019][^\\W_]+)*")
-"""A word or a number, as both Python's and Rust's regular expressions read it."""
+"""A word or a number; Python's and Rust's regular expressions match it identically."""
 
 
 def words(text: str) -> list[str]:
-    """The words and numbers of a text in small letters, without punctuation.
+    """Return the words and numbers of a text in lower case, without punctuation.
 
     >>> words("I'd like 2 hats, please!")
     ["i'd", 'like', '2', 'hats', 'please']
@@ -19,7 +19,7 @@ def words(text: str) -> list[str]:
 
 
 def vocabulary(texts: Iterable[str]) -> int:
-    """How many different words occur in some texts (Liao, Tomlin and Klein 2024, appendix E.3).
+    """Return the number of different words (Liao, Tomlin and Klein 2024, appendix E.3).
 
     >>> vocabulary(["Deal?", "No deal."])
     2
@@ -28,23 +28,23 @@ def vocabulary(texts: Iterable[str]) -> int:
 
 
 def ngram_entropy(texts: Iterable[str], n: int) -> float | None:
-    """The entropy of the n-grams of some texts, in bits; None where there is none.
+    """Return the entropy of the n-grams of some texts in bits; None if there are none.
 
-    H = - sum over g of p(g) log2 p(g), with p(g) the share of n-gram g among all runs of n words
-    within a text (Liao, Tomlin and Klein 2024, figure 10). Few texts have few n-grams and
-    therefore little entropy: compare equal numbers of texts.
+    H = - sum over g of p(g) log2 p(g), where p(g) is the share of n-gram g among all sequences of n
+    words within a text (Liao, Tomlin and Klein 2024, figure 10). Entropy grows with the number of
+    n-grams, so compare equal numbers of texts.
 
     Args:
         texts: the messages.
-        n: how many words make an n-gram, from 1.
+        n: the number of words per n-gram, from 1.
 
     >>> ngram_entropy(["no deal", "my deal"], 1)
     1.5
     """
     counts: Counter[tuple[str, ...]] = Counter()
     for text in texts:
-        said = words(text)
-        counts.update(zip(*(said[start:] for start in range(n)), strict=False))
+        tokens = words(text)
+        counts.update(zip(*(tokens[start:] for start in range(n)), strict=False))
     total = counts.total()
     if total == 0:
         return None

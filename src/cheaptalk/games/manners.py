@@ -1,9 +1,9 @@
-"""Manners of speaking that several games share: the same moves, with other messages beside them.
+"""Messages of scripted talkers that several games share.
 
-``manners.yaml`` describes every manner: its meaning, whether it says something false, and its
-wordings. A game says in its own terms what can be claimed in it (:class:`Topics`). Talkers that
-play one strategy in two manners make the same moves at the same times, so a difference in the other
-player's answers is the effect of the message.
+``manners.yaml`` gives for each manner its meaning, its wordings, and whether it states something
+false. A game defines what can be claimed in it (:class:`Topics`). Talkers with the same strategy
+but different manners make the same moves at the same times, so any difference in the other player's
+answers is the effect of the messages.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import yaml
 
-from cheaptalk.rules import Asked
+from cheaptalk.rules import DecisionRequest
 
 Manner = Literal[
     "silent",
@@ -37,15 +37,15 @@ Manner = Literal[
 
 
 class Topics(NamedTuple):
-    """What a game lets a speaker claim.
+    """Game-specific claims of a speaker.
 
     Attributes:
-        anchor: a number far on the speaker's side, as a clause.
-        claim: a sentence that would help the speaker if it were true of its own circumstances.
-        rule: a clause with a rule that does not exist and would make the listener give way.
-        rival: a clause with what another partner offers the speaker.
+        anchor: a clause with a number that strongly favours the speaker.
+        claim: a sentence about the speaker that would help it if it were true.
+        rule: a clause with an invented rule that would make the listener yield.
+        rival: a clause with another partner's alleged offer to the speaker.
         wish: the answer that the speaker wants, as the listener would give it.
-        private: what only the listener knows, as the object of "tell me".
+        private: the listener's private information, as the object of "tell me".
     """
 
     anchor: str
@@ -61,7 +61,7 @@ class Description(NamedTuple):
 
     Attributes:
         meaning: what the speaker does, such as "flatters the player".
-        untrue: whether it says something that is false.
+        untrue: whether it states something false.
         wordings: its messages, with the fields of :class:`Topics` in braces; none if it is silent.
     """
 
@@ -75,19 +75,19 @@ def manners() -> Mapping[str, Description]:
     """Return all manners by name, the silent one first."""
     text = files(__package__).joinpath("manners.yaml").read_text(encoding="utf-8")
     return {
-        name: Description(one["meaning"], one["untrue"], tuple(one["wordings"]))
-        for name, one in yaml.safe_load(text).items()
+        name: Description(entry["meaning"], entry["untrue"], tuple(entry["wordings"]))
+        for name, entry in yaml.safe_load(text).items()
     }
 
 
-def wording(manner: Manner, topics: Topics, asked: Asked) -> str:
+def wording(manner: Manner, topics: Topics, request: DecisionRequest) -> str:
     """Return the message of a manner for a request; empty if the manner is silent.
 
-    The first wording of a match is drawn from the seat's random stream, which depends on the
-    instance and not on the other player. Later requests of the match take the next wordings.
+    The first wording of a match is drawn from the actor's random stream, which depends on the
+    instance and not on the other player. Later requests of the match use the next wordings.
     """
     wordings = manners()[manner].wordings
     if not wordings:
         return ""
-    first = asked.chance("wording").integer(0, len(wordings) - 1)
-    return wordings[(first + len(asked.heard)) % len(wordings)].format_map(topics._asdict())
+    first = request.chance("wording").integer(0, len(wordings) - 1)
+    return wordings[(first + len(request.heard)) % len(wordings)].format_map(topics._asdict())

@@ -1,4 +1,4 @@
-"""Games in which all players decide at once, round after round: what their files share."""
+"""Common base of games in which all players decide simultaneously in every round."""
 
 import math
 from abc import abstractmethod
@@ -12,11 +12,11 @@ from pydantic import Field
 
 from cheaptalk.rules import (
     Ask,
-    Asked,
     Chance,
-    Deal,
+    DecisionRequest,
     Event,
     Game,
+    Instance,
     Outcome,
     Play,
     Point,
@@ -28,100 +28,100 @@ from cheaptalk.rules import (
 C = TypeVar("C")
 
 Wholes = Annotated[tuple[Annotated[int, Field(strict=True)], ...], Field(min_length=1)]
-"""One or more whole numbers: the setting of a strategy that makes fixed choices in turn."""
+"""One or more integers: the setting of a strategy that repeats fixed choices in turn."""
 
 REMEMBERED = 4_096
-"""Actions that the scripts of a game keep: they choose the same few numbers again and again."""
+"""The number of cached actions; scripted strategies choose the same few numbers repeatedly."""
 UNLIMITED = 10**9
-"""The greatest size of a number where the rules of a game set no limit to it."""
+"""The maximum of a number for which the rules set no limit."""
 
 
 class RoundsPlayed(Outcome, Generic[C]):
-    """What every player chose and got in every round: one row a round, players in order."""
+    """Every player's choice and gain in every round: one row per round, players in order."""
 
     choices: tuple[tuple[C, ...], ...]
     gains: tuple[tuple[float, ...], ...]
 
 
 def gain_limits(game: "Rounds") -> tuple[float, float]:
-    """The least and the most that a player can gain in a round on average."""
-    least, most = game.payoff_bounds()["player"]
-    return least / game.rounds, most / game.rounds
+    """Return the minimum and maximum mean gain per round of a player."""
+    minimum, maximum = game.payoff_bounds()["player"]
+    return minimum / game.rounds, maximum / game.rounds
 
 
 class Over(Event):
-    """All rounds are played; this is what they brought this player together."""
+    """The game has ended; ``payoff`` is the player's total."""
 
     rounds: int
     payoff: float
 
 
 class Rounds(Game):
-    """N players decide at once, in each of K rounds, and then each gets a report of its own.
+    """N players decide simultaneously in each of K rounds; then each gets its own report.
 
-    The players are player_1, player_2 and so on, all of one role. A game of this kind declares its
-    parameters, one action of one field (in ``actions``), its events, of which the first is told at
-    the start and the second with each question, and two methods: what a round pays (:meth:`gains`)
-    and what is told of it (:meth:`reports`). All that nature decides stands in the deal. Each
-    player's payoff is the sum of its gains, and is told last (:class:`Over`).
+    The players are player_1, player_2 and so on, all in one role. A subclass declares its
+    parameters, one action with one field (in ``actions``), its events (the first is the briefing,
+    the second accompanies each request), and two methods: :meth:`gains` computes the gains of a
+    round and :meth:`reports` the reports on it. All randomness is in the instance. A player's
+    payoff is the sum of its gains and is reported last (:class:`Over`).
     """
 
     roles = ("player",)
     outcome_type: ClassVar[type[Outcome]] = RoundsPlayed
 
     players: int = Field(default=10, ge=2, le=1_000, strict=True)
-    """How many players there are (N)."""
+    """The number of players (N)."""
     rounds: int = Field(default=20, ge=1, le=10_000, strict=True)
-    """How many rounds they play (K). They are told."""
+    """The number of rounds (K), which the players know."""
 
     @property
-    def places(self) -> dict[str, str]:
-        """player_1 to player_N."""
+    def seats(self) -> dict[str, str]:
+        """The seats player_1 to player_N."""
         return numbered("player", self.players)
 
-    def _told(self, kind: Any, *known: Any) -> list[Event]:
-        """The same event for all: what is known, then parameters by the names of its fields."""
-        rest = kind.__struct_fields__[len(known) :]
-        return [kind(*known, *(getattr(self, name) for name in rest))] * self.players
+    def _same_event(self, event_type: Any, *values: Any) -> list[Event]:
+        """Return the same event for all players: these values, then parameters by field name."""
+        field_names = event_type.__struct_fields__[len(values) :]
+        return [event_type(*values, *(getattr(self, name) for name in field_names))] * self.players
 
-    def briefings(self, deal: Any) -> list[Event]:
-        """What each player knows at the start, in the order of the players."""
-        return self._told(self.events[0])
+    def briefings(self, instance: Any) -> list[Event]:
+        """Return each player's briefing, in the order of the players."""
+        return self._same_event(self.events[0])
 
-    def questions(self, number: int, deal: Any) -> list[Event]:
-        """What each player is told when it is asked in a round, numbered from 1."""
-        return self._told(self.events[1], number)
+    def questions(self, number: int, instance: Any) -> list[Event]:
+        """Return the event that accompanies each player's request in a round, numbered from 1."""
+        return self._same_event(self.events[1], number)
 
     def objection(self, question: Any, action: Any) -> str | None:
-        """Why a player may not choose this when it is asked so, or None if it may."""
+        """Return why a choice is illegal, or None if it is legal."""
         return None
 
     @abstractmethod
-    def gains(self, number: int, choices: Sequence[Any], deal: Any) -> Sequence[float]:
-        """What each player gets for these choices in a round."""
+    def gains(self, number: int, choices: Sequence[Any], instance: Any) -> Sequence[float]:
+        """Return each player's gain from these choices."""
 
     @abstractmethod
     def reports(
-        self, number: int, choices: Sequence[Any], gains: Sequence[float], deal: Any
+        self, number: int, choices: Sequence[Any], gains: Sequence[float], instance: Any
     ) -> Iterable[Event]:
-        """What each player is told when a round is over."""
+        """Return each player's report after a round."""
 
     def outcome(
-        self, choices: Sequence[Sequence[Any]], gains: Sequence[Sequence[float]], deal: Any
+        self, choices: Sequence[Sequence[Any]], gains: Sequence[Sequence[float]], instance: Any
     ) -> Outcome:
-        """How the match ended; a game whose outcome holds more than these makes its own."""
+        """Return the outcome; override this if it contains more than choices and gains."""
         return self.outcome_type.model_validate({"choices": choices, "gains": gains})
 
-    def play(self, deal: Deal, chance: Chance) -> Play[Outcome]:
-        seats = tuple(self.places)
-        for seat, briefing in zip(seats, self.briefings(deal), strict=True):
+    def play(self, instance: Instance, chance: Chance) -> Play[Outcome]:
+        seats = tuple(self.seats)
+        for seat, briefing in zip(seats, self.briefings(instance), strict=True):
             yield Tell(seat, briefing)
         kind = self.actions[0]
         choice = attrgetter(*kind.model_fields)
         choices: list[tuple[Any, ...]] = []
         gains: list[tuple[float, ...]] = []
         for number in range(1, self.rounds + 1):
-            questions = self.questions(number, deal)
+            questions = self.questions(number, instance)
             answers = yield tuple(
                 [
                     Ask(seat, kind, question, partial(self.objection, question))
@@ -129,26 +129,26 @@ class Rounds(Game):
                 ]
             )
             chosen = tuple(map(choice, answers.values()))
-            gained = tuple(self.gains(number, chosen, deal))
-            reports = self.reports(number, chosen, gained, deal)
+            gained = tuple(self.gains(number, chosen, instance))
+            reports = self.reports(number, chosen, gained, instance)
             for seat, report in zip(seats, reports, strict=True):
                 yield Tell(seat, report)
             choices.append(chosen)
             gains.append(gained)
-        outcome = self.outcome(choices, gains, deal)
+        outcome = self.outcome(choices, gains, instance)
         for seat, payoff in self.payoffs(outcome).items():
             yield Tell(seat, Over(self.rounds, payoff))
         return outcome
 
     def payoffs(self, outcome: Any) -> dict[str, float]:
-        """The sum of each player's gains."""
-        return dict(zip(self.places, map(math.fsum, zip(*outcome.gains, strict=True)), strict=True))
+        """Return the sum of each player's gains."""
+        return dict(zip(self.seats, map(math.fsum, zip(*outcome.gains, strict=True)), strict=True))
 
 
 def out_of_range(field: str, value: int, low: int, high: int) -> str | None:
-    """Why a number may not stand in a field, or None if it lies from ``low`` to ``high``.
+    """Return why a number is invalid for a field, or None if it lies from ``low`` to ``high``.
 
-    Where one end is :data:`UNLIMITED`, only the limit that was passed is named.
+    If one bound is :data:`UNLIMITED`, the message gives only the other bound.
 
     >>> out_of_range("bid", 1200, 0, 1000)
     '"bid" must be from 0 to 1000, not 1200'
@@ -165,7 +165,7 @@ def out_of_range(field: str, value: int, low: int, high: int) -> str | None:
 
 
 def in_turn(choices: Sequence[C], number: int) -> C:
-    """The choice of a round, numbered from 1, for a player who makes these over and over.
+    """Return the choice of a round, numbered from 1, from a sequence that is repeated.
 
     >>> [in_turn(("go", "stay"), number) for number in (1, 2, 3)]
     ['go', 'stay', 'go']
@@ -173,32 +173,32 @@ def in_turn(choices: Sequence[C], number: int) -> C:
     return choices[(number - 1) % len(choices)]
 
 
-def last_report(asked: Asked) -> Any | None:
-    """What this player was told of the round before; None in the first round."""
-    return asked.heard[-1].event if len(asked.heard) > 1 else None
+def last_report(request: DecisionRequest) -> Any | None:
+    """Return the player's report on the previous round; None in the first round."""
+    return request.heard[-1].event if len(request.heard) > 1 else None
 
 
 def by_player(
     result: Result,
     rows: Iterable[Sequence[float | None]],
-    together: Callable[[Sequence[float]], float] = fmean,
+    total: Callable[[Sequence[float]], float] = fmean,
 ) -> Iterator[Point]:
-    """Each player's number of each round, and what they make together.
+    """Yield each player's number in each round, and their aggregate.
 
     Args:
         result: a finished match.
-        rows: one a round, a number for each player in order; None where it has none.
-        together: what all numbers of a round make; their mean, unless said otherwise. None where
-            nobody has one.
+        rows: one row per round with a number, or None, for each player in order.
+        total: the function that aggregates the numbers of a round, by default their mean; the
+            aggregate is None if there are none.
     """
-    places = tuple(result.game.places)
+    seats = tuple(result.game.seats)
     for number, row in enumerate(rows, 1):
-        known = [float(value) for value in row if value is not None]
-        yield Point(number, None, together(known) if known else None)
-        for place, value in zip(places, row, strict=True):
-            yield Point(number, place, None if value is None else float(value))
+        present = [float(value) for value in row if value is not None]
+        yield Point(number, None, total(present) if present else None)
+        for seat, value in zip(seats, row, strict=True):
+            yield Point(number, seat, None if value is None else float(value))
 
 
 def gain_by_round(result: Result) -> Iterator[Point]:
-    """What each player gets in the round; for all together, the mean."""
+    """Each player's gain in the round; for all players, the mean."""
     return by_player(result, result.outcome.gains)

@@ -1,4 +1,4 @@
-"""Tactics that several games share: how a demand comes down as time runs out."""
+"""Concession tactics that several games share."""
 
 from typing import Annotated
 
@@ -9,20 +9,20 @@ Late = Annotated[float, Field(gt=1)]
 Early = Annotated[float, Field(gt=0, lt=1)]
 
 PATIENCE = 12
-"""Rounds over which concession spreads when the horizon is not told."""
+"""The number of rounds over which concessions spread if the horizon is unknown."""
 
 
 def conceded(stage: int, rounds: int | None, start: float, end: float, power: float) -> float:
-    """The demand at a stage (Faratin, Sierra and Jennings 1998, time-dependent tactics).
+    """Return the demand at a stage (Faratin, Sierra and Jennings 1998, time-dependent tactics).
 
-    start - (start - end) * time ** power, where time runs from 0 at stage 1 to 1 at the last.
+    start - (start - end) * time ** power, where time runs from 0 at stage 1 to 1 at the last stage.
 
     Args:
         stage: the stage, from 1.
-        rounds: the last stage; None where it is not told, and then :data:`PATIENCE`.
+        rounds: the last stage, or None if it is unknown; then :data:`PATIENCE` is used.
         start: the demand at the first stage.
         end: the demand at the last stage.
-        power: 1 for an even pace, more to concede late, less to concede early.
+        power: 1 for a constant pace, above 1 to concede late, below 1 to concede early.
 
     >>> [conceded(stage, 3, 0.9, 0.5, 1) for stage in (1, 2, 3)]
     [0.9, 0.7, 0.5]

@@ -1,6 +1,6 @@
-"""Judges: models that judge what was said and done by a rubric, and how well they agree.
+"""Judges: models that judge matches and survey answers by a rubric, and their agreement.
 
-Loaded when first used; needs ``[analysis]``.
+Loaded on first use; needs ``[analysis]``.
 """
 
 import lazy_loader

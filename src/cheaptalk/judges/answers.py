@@ -1,4 +1,4 @@
-"""The free answers of a study's people: what is judged of them, and the verdicts."""
+"""Free survey answers of a study's participants: items for judges, and the judges' verdicts."""
 
 from typing import Any
 
@@ -26,88 +26,90 @@ COLUMNS: dict[str, Any] = {
 
 
 def people_for(store: Store, study: str, rubric: Rubric) -> list[str]:
-    """The people whose answers a rubric judges, as :func:`.answers_id` calls them.
+    """Return the ids (see :func:`.answers_id`) of people whose answers a rubric can judge.
 
     Raises:
-        CheaptalkError: nobody gave such an answer, or nobody who did played a game that it fits.
+        CheaptalkError: nobody gave such an answer and played a game of the rubric.
     """
-    found = answers_of(store, study, rubric)
-    if not found:
+    answers = answers_of(store, study, rubric)
+    if not answers:
         raise CheaptalkError(
-            f"{study} has no free answer to judge by {rubric.name}: {_why(store, study, rubric)}"
+            f"{study} has no free answers to judge with {rubric.name}: {_why(store, study, rubric)}"
         )
-    return list(found)
+    return list(answers)
 
 
 def _why(store: Store, study: str, rubric: Rubric) -> str:
     texts = [name for name in survey_answers(store, study).columns if name != "participant"]
     if not texts:
-        return "nobody answered a survey"
-    asked = f"its surveys ask {', '.join(texts)}"
+        return "no participant answered a survey"
+    questions = f"its surveys ask {', '.join(texts)}"
     if rubric.answers is not None and not {*rubric.answers} & {*texts}:
-        return f"it judges {', '.join(rubric.answers)}, and {asked}"
+        return f"the rubric is for {', '.join(rubric.answers)}, and {questions}"
     if rubric.games is not None:
-        return f"nobody wrote any who played {', '.join(rubric.games)}"
-    return f"nobody wrote any; {asked}"
+        return f"no participant who played {', '.join(rubric.games)} wrote one"
+    return f"no participant wrote one; {questions}"
 
 
 def answers_of(store: Store, study: str, rubric: Rubric) -> dict[str, list[Item]]:
-    """What people wrote that a rubric judges, by person; of people who played what it fits."""
-    said = survey_answers(store, study)
+    """Return the answers that a rubric judges, by person; only from games that the rubric fits."""
+    responses = survey_answers(store, study)
     texts = [
-        name for name, kind in said.schema.items()
+        name for name, kind in responses.schema.items()
         if kind == pl.String and name != "participant"
         and (rubric.answers is None or name in rubric.answers)
     ]  # fmt: skip
-    fit = {
+    eligible = {
         person
         for person, game in plays(store, study).select("participant", "game").iter_rows()
         if rubric.fits(game)
     }
-    found: dict[str, list[Item]] = {}
-    for row in said.filter(pl.col("participant").is_in(list(fit))).iter_rows(named=True):
+    items_by_person: dict[str, list[Item]] = {}
+    for row in responses.filter(pl.col("participant").is_in(list(eligible))).iter_rows(named=True):
         items = [
             answer_item(name, name, capital(name), row[name])
             for name in texts
             if row[name] is not None and row[name].strip()
         ]
         if items:
-            found[answers_id(row["participant"])] = items
-    return found
+            items_by_person[answers_id(row["participant"])] = items
+    return items_by_person
 
 
 @reads_study
 def answer_verdicts(store: Store, study: str) -> pl.DataFrame:
-    """All that judges said of the free answers of a study's people, one row an answer and judge.
+    """Return all verdicts on a study's free survey answers, one row per answer and judge.
 
     Columns: ``judge`` (its digest), ``rubric`` and ``model`` (their names), ``participant``,
-    ``item`` (what was asked), ``kind`` (of the judge's answer), ``verdict`` (a category, or a score
-    as text; null without a valid answer) and ``score`` (of a category, 1 if it counts as a find and
-    0 if not).
+    ``item`` (the survey question), ``kind`` (of the judge's answer), ``verdict`` (a category, or a
+    score as text; null without a valid answer) and ``score`` (for a category, 1 if the rubric
+    lists it in ``found``, else 0).
 
     Raises:
         StoreError: there is no such study.
     """
     store.study(study, counted=False)
-    said = list(read_judged_answers(store, study))
-    specs = specs_of_judges(store, {one.judge for one in said})
-    rows = [
-        (one.judge, specs[one.judge]["rubric"]["name"], specs[one.judge]["model"]["model"],
-         one.match_id.removeprefix(ANSWERS), one.item, one.kind.value,
-         *verdict_of(one, Rubric.model_validate(specs[one.judge]["rubric"])))
-        for one in said
-    ]  # fmt: skip
+    judgements = list(read_judged_answers(store, study))
+    specs = specs_of_judges(store, {judgement.judge for judgement in judgements})
+    rows = []
+    for judgement in judgements:
+        rubric, model = (specs[judgement.judge][key] for key in ("rubric", "model"))
+        rows.append((
+            judgement.judge, rubric["name"], model["model"],
+            judgement.match_id.removeprefix(ANSWERS), judgement.item, judgement.kind.value,
+            *verdict_of(judgement, Rubric.model_validate(rubric)),
+        ))  # fmt: skip
     return pl.DataFrame(rows, schema=COLUMNS, orient="row")
 
 
-def verdict_of(one: Judgement, rubric: Rubric) -> tuple[str | None, float | None]:
-    """A verdict in a word and as a number; see :func:`answer_verdicts`."""
-    if one.verdict is None:
+def verdict_of(judgement: Judgement, rubric: Rubric) -> tuple[str | None, float | None]:
+    """Return a verdict as text and as a number; see :func:`answer_verdicts`."""
+    if judgement.verdict is None:
         return None, None
-    verdict = label(one.verdict)
+    verdict = label(judgement.verdict)
     return verdict, float(verdict in rubric.finds if rubric.scale is None else int(verdict))
 
 
 def label(verdict: dict[str, Any]) -> str:
-    """A verdict in a word: its category, or its score as text."""
+    """Return a verdict as text: its category or score."""
     return str(verdict.get("category", verdict.get("score")))

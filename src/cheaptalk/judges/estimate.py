@@ -1,4 +1,4 @@
-"""What a judge is going to cost, as a range, before it is asked anything."""
+"""Estimates of a judge's calls, tokens and cost before it is called."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,32 +9,32 @@ from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.models.usage import characters
 from cheaptalk.records import Store
 from cheaptalk.records.costs import Cost
-from cheaptalk.records.judgements import GIVEN, judge_cost, judged_items
+from cheaptalk.records.judgements import VERDICT_KINDS, judge_cost, judged_items
 from cheaptalk.studies.estimates.amounts import Amounts
 from cheaptalk.studies.estimates.rehearsal import Load, evenly
 from cheaptalk.studies.estimates.tokens import CHARACTERS, REASKED, amounts_of, reasoning_assumed
 from cheaptalk.studies.lookup import reads_study
 
 READ = 400
-"""Matches whose items are read and measured, at the most."""
+"""Maximum number of matches whose items are read."""
 VERDICT = (100, 800)
-"""Characters of a verdict with its reason and quote: a short one, and a long one."""
+"""Characters of a verdict with its reason and quote: low and high."""
 
 
 @dataclass(frozen=True)
 class JudgingEstimate:
-    """What a judge is going to take.
+    """The estimated usage of a judge.
 
     Attributes:
-        matches: those to be judged, or the people whose answers are.
-        items: what is still to be judged in them.
-        before: what was judged before, in the matches that were read.
-        invalid_before: what the judge gave no verdict of before, and is not asked about again.
-        read: matches that were read to find out.
-        spent: by the judge for the study so far.
-        amounts: calls, tokens and dollars that are still to come.
-        assumes: what the range rests on, a sentence each.
-        nothing: why there is nothing to judge, if that is so.
+        matches: matches to be judged, or people whose answers are.
+        items: items that still have to be judged.
+        before: items judged before, in the matches that were read.
+        invalid_before: items judged before without a valid verdict, which aren't judged again.
+        read: matches read for the estimate.
+        spent: the judge's cost for the study so far.
+        amounts: remaining calls, tokens and dollars.
+        assumes: the assumptions, one sentence each.
+        nothing: the reason why there is nothing to judge, or None.
     """
 
     matches: int
@@ -48,11 +48,11 @@ class JudgingEstimate:
     nothing: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """The estimate as plain data."""
+        """Return the estimate as plain data."""
         counts = {name: getattr(self, name) for name in ("matches", "items", "before", "read")}
-        told = {"assumes": list(self.assumes), "nothing": self.nothing}
+        notes = {"assumes": list(self.assumes), "nothing": self.nothing}
         counts["no_verdict_before"] = self.invalid_before
-        return counts | {"spent": self.spent.as_json()} | self.amounts.as_json() | told
+        return counts | {"spent": self.spent.as_json()} | self.amounts.as_json() | notes
 
 
 @reads_study
@@ -67,53 +67,53 @@ def estimate_judging(
     again: bool = False,
     prices: Prices | None = None,
 ) -> JudgingEstimate:
-    """Estimate what a judge is going to take for what it has not judged yet; nothing is asked.
+    """Estimate a judge's remaining usage without calling its model.
 
-    What the judge would read is put together and its characters are counted: in all matches, or in
-    400 spread evenly over more. Replies in a cache are not taken into account.
+    The judge's prompts are built and their characters counted, in all matches or in 400 spread
+    evenly over a larger number. Cached responses aren't taken into account.
 
     Args:
         sample: as for :func:`.judge`.
         player: likewise.
         seed: as for :func:`.judge`.
         again: as for :func:`.judge`.
-        prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
+        prices: the models' prices; by default from :func:`~cheaptalk.models.prices.load_prices`.
 
     Raises:
         StoreError: there is no such study.
         CheaptalkError: no match fits the rubric.
         ReplayMismatch: the installed rules do not replay a match.
     """
-    chosen = matches_for(store, study, by, sample=sample, seed=seed, player=player)
-    known = judged_items(store, study, by.digest)
-    read = evenly(chosen, READ)
-    before = without = items = asked = 0
+    ids = matches_for(store, study, by, sample=sample, seed=seed, player=player)
+    kinds = judged_items(store, study, by.digest)
+    read = evenly(ids, READ)
+    before = invalid = items = prompt_characters = 0
     for subject in subjects(store, study, by.rubric, read):
         for item in subject.items():
-            kind = known.get((subject.id, item.name))
-            if kind in GIVEN:
+            kind = kinds.get((subject.id, item.name))
+            if kind in VERDICT_KINDS:
                 before += 1
             elif kind is not None and not again:
-                without += 1
+                invalid += 1
             else:
                 items += 1
-                asked += characters(by.call(by.messages(item)))
-    share = len(chosen) / len(read)
-    items, asked = round(items * share), round(asked * share)
-    few, many = (Load(items, asked, answered=items * long) for long in VERDICT)
+                prompt_characters += characters(by.call(by.messages(item)))
+    share = len(ids) / len(read)
+    items, prompt_characters = round(items * share), round(prompt_characters * share)
+    low, high = (Load(items, prompt_characters, answered=items * length) for length in VERDICT)
     known_prices = prices or load_prices()
     assumes = [
         f"a token has {CHARACTERS[1]:g} to {CHARACTERS[0]:g} characters",
         f"a verdict with its reason has {VERDICT[0]:,} to {VERDICT[1]:,} characters",
-        f"up to {REASKED:.0%} of the items are asked about again because a reply was no verdict",
-        "failed sendings are not billed, and no reply is in a cache",
+        f"up to {REASKED:.0%} of the items need a retry because a response was not a valid verdict",
+        "failed attempts are not billed, and no response is cached",
         *reasoning_assumed({"the judge": by.seat}, known_prices),
     ]
-    if len(read) < len(chosen):
-        assumes.append(f"the {len(chosen):,} matches are as the {len(read):,} that were read")
-    amounts = amounts_of((few, many), by.seat, known_prices)
+    if len(read) < len(ids):
+        assumes.append(f"the {len(ids):,} matches resemble the {len(read):,} that were read")
+    amounts = amounts_of((low, high), by.seat, known_prices)
     return JudgingEstimate(
-        len(chosen), items, before, without, len(read), judge_cost(store, by.digest, study),
+        len(ids), items, before, invalid, len(read), judge_cost(store, by.digest, study),
         amounts, tuple(assumes),
-        None if items else why_nothing(by.rubric, before, without),
+        None if items else why_nothing(by.rubric, before, invalid),
     )  # fmt: skip

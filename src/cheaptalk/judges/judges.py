@@ -1,4 +1,4 @@
-"""A judge: a rubric put to a model, one item at a time; and the matches of a study it judges."""
+"""Judges, each a rubric and a model, and the selection of a study's matches for them."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
@@ -25,9 +25,9 @@ from cheaptalk.styles import Illegal, Unreadable
 from cheaptalk.styles.codec import JsonCodec
 
 TRIES = 3
-"""How often a judge is asked in all, unless its settings say otherwise."""
+"""Default number of responses to an item."""
 SETTINGS = ("model", "tries", "deadline", "refusals", *ModelSettings.model_fields)
-"""What can be set of a judge's model."""
+"""The settings of a judge's model."""
 CUT_OFF = "the reply was cut off before its answer"
 BRIEFING = """\
 You are an impartial judge of what is said and done in recorded games. You read a record and \
@@ -39,7 +39,7 @@ Words = Annotated[str, Field(max_length=4_000)]
 
 
 class Verdict(NamedTuple):
-    """What a judge finally said: its answer, or None, and what kind of answer it was."""
+    """A judge's final answer, or None, and its kind."""
 
     data: dict[str, Any] | None
     kind: Kind
@@ -50,7 +50,7 @@ class Judge:
     """A rubric and the model that judges by it.
 
     Attributes:
-        rubric: what is asked.
+        rubric: the question and its verdicts.
         seat: the model with its settings.
     """
 
@@ -59,7 +59,7 @@ class Judge:
 
     @property
     def written(self) -> dict[str, Any]:
-        """All that makes the judge, as plain data."""
+        """The judge's definition as plain data."""
         return {
             "rubric": self.rubric.model_dump(mode="json", exclude_none=True),
             "model": self.seat.model_dump(mode="json", exclude_none=True, include=set(SETTINGS)),
@@ -67,23 +67,23 @@ class Judge:
 
     @cached_property
     def digest(self) -> str:
-        """Stands for the judge: other words, another model or other settings make another one."""
+        """The judge's id: another prompt, model or setting gives another digest."""
         return written_judge_digest(self.written)
 
     @cached_property
     def answer(self) -> type[Action]:
-        """The form of a verdict."""
+        """The answer type of a verdict."""
         rubric = self.rubric
         if rubric.scale is None:
-            asked: Any = {"category": (Literal.__getitem__(tuple(rubric.labels)), ...)}
+            choice: Any = {"category": (Literal.__getitem__(tuple(rubric.labels)), ...)}
         else:
             score = Annotated[int, Field(ge=rubric.scale.low, le=rubric.scale.high)]
-            asked = {"score": (score, ...)}
-        fields: Any = {"reason": (Words, ...), "quote": (Words, "")} | asked
+            choice = {"score": (score, ...)}
+        fields: Any = {"reason": (Words, ...), "quote": (Words, "")} | choice
         return create_model("Verdict", __base__=Action, **fields)
 
     def think(self, item: Item) -> Generator[ModelCall, Reply, Verdict]:
-        """Ask the model about an item, and again where the reply is no verdict."""
+        """Ask the model about an item, and again after an invalid response."""
         messages = self.messages(item)
         codec, ask = JsonCodec(), Ask("judge", self.answer, Event())
         kind = Kind.UNPARSABLE
@@ -113,7 +113,7 @@ class Judge:
         return Verdict(None, kind)
 
     def call(self, messages: Sequence[ChatMessage]) -> ModelCall:
-        """The call in which the model reads these messages."""
+        """Return the model call with these messages."""
         form = AnswerForm(name="verdict", json_schema=self.answer.model_json_schema())
         settings = self.seat.settings()
         return ModelCall(
@@ -121,11 +121,12 @@ class Judge:
         )
 
     def messages(self, item: Item) -> list[ChatMessage]:
-        """What the judge reads of an item: the rubric, alike for all items, then the record."""
+        """Return the prompt of an item: the rubric, identical for all items, then the record."""
         examples = [
-            f"For example, of this record:\n{quote(one.seen)}\n"
-            f"the verdict is: {one.score if one.category is None else one.category}. {one.reason}"
-            for one in self.rubric.examples
+            f"For example, of this record:\n{quote(example.seen)}\n"
+            f"the verdict is: {example.score if example.category is None else example.category}. "
+            f"{example.reason}"
+            for example in self.rubric.examples
         ]
         rubric = [BRIEFING, self.rubric.question, self._verdicts(), *examples]
         record = [f"The record:\n\n{item.seen}", f"Judge {item.judged}. {self.how()}"]
@@ -135,17 +136,19 @@ class Judge:
         ]
 
     def _verdicts(self) -> str:
-        """What the verdicts mean."""
+        """Return the meanings of the verdicts."""
         scale = self.rubric.scale
         if scale is not None:
             ends = f"{scale.low} means: {scale.low_means}. {scale.high} means: {scale.high_means}."
             return f"The verdict is a whole number from {scale.low} to {scale.high}. {ends}"
         meanings = (self.rubric.categories or {}).items()
-        named = "\n".join(f"- {name}: {meaning}" for name, meaning in meanings)
-        return f"The possible verdicts:\n{named}\nWhere several fit, give the first that does."
+        descriptions = "\n".join(f"- {name}: {meaning}" for name, meaning in meanings)
+        return (
+            f"The possible verdicts:\n{descriptions}\nWhere several fit, give the first that does."
+        )
 
     def how(self) -> str:
-        """How a verdict is to be given."""
+        """Return the instructions for the answer's format."""
         return (
             "Answer with one JSON object of this form, with your reason in a sentence or two and, "
             f"where there is one, the words that decide it: {JsonCodec().form(self.answer)}"
@@ -153,15 +156,15 @@ class Judge:
 
 
 def judge_of(rubric: Rubric | Path | str, model: object) -> Judge:
-    """A judge by a rubric (or its name, or its file), with a model.
+    """Return a judge with a rubric (or its name or file) and a model.
 
     Args:
-        rubric: what is asked; see :func:`.find_rubric`.
+        rubric: see :func:`.find_rubric`.
         model: a model string, or a mapping with the model and its settings.
 
     Raises:
-        CheaptalkError: there is no such rubric, or it names games or answers that there are not.
-        CheaptalkError: the model or a setting is not legal.
+        CheaptalkError: there is no such rubric, it names an unknown game or action, or the model
+            or a setting is invalid.
     """
     data = {"model": model} if isinstance(model, str) else model
     if not isinstance(data, dict) or "model" not in data:
@@ -184,41 +187,43 @@ def matches_for(
     store: Store, study: str, by: Judge, *, sample: int | None = None, seed: int = 0,
     player: str | None = None,
 ) -> list[str]:  # fmt: skip
-    """The matches that a judge is to judge: finished ones of games that its rubric fits.
+    """Return the ids of the finished matches that a judge is to judge.
 
-    Of a rubric for answers it is the people who gave any; see :func:`.answers_id`.
+    For a rubric for answers, return the ids of people who gave any; see :func:`.answers_id`.
 
     Args:
-        sample: so many of them, drawn at random.
-        seed: of the sample.
-        player: a label: those alone in which this player sits.
+        sample: number of matches, drawn at random.
+        seed: seed of the sample.
+        player: a label: only matches of this player.
 
     Raises:
         StoreError: there is no such study.
-        CheaptalkError: it has none.
+        CheaptalkError: there are no such matches.
     """
     store.study(study)
     if by.rubric.item == "answer":
-        found = people_for(store, study, by.rubric)
+        ids = people_for(store, study, by.rubric)
     else:
-        found = _matches(store, study, by, player)
-    if sample is None or sample >= len(found):
-        return found
-    drawn = set(sorted(found, key=lambda id_: digest("sample", seed, id_))[:sample])
-    return [id_ for id_ in found if id_ in drawn]
+        ids = _matches(store, study, by, player)
+    if sample is None or sample >= len(ids):
+        return ids
+    selected = set(sorted(ids, key=lambda id_: digest("sample", seed, id_))[:sample])
+    return [id_ for id_ in ids if id_ in selected]
 
 
 def _matches(store: Store, study: str, by: Judge, player: str | None) -> list[str]:
-    if player is not None and player not in (known := labels_in(store, study)):
-        raise CheaptalkError(f"{study} has no player {suggest(player, known)}")
+    if player is not None and player not in (labels := labels_in(store, study)):
+        raise CheaptalkError(f"{study} has no player {suggest(player, labels)}")
     ended = ended_matches(store, study, Status.FINISHED, player)
     games = sorted({game for _, game in ended})
-    found = [id_ for id_, game in ended if by.rubric.fits(game)]
-    if not found:
-        of = f"its games are {', '.join(games)}" if games else "it has no finished match"
-        fits = f", which fits {', '.join(by.rubric.games)}" if by.rubric.games else ""
-        raise CheaptalkError(f"{study} has nothing to judge by {by.rubric.name}{fits}: {of}")
-    return found
+    ids = [id_ for id_, game in ended if by.rubric.fits(game)]
+    if not ids:
+        available = f"its games are {', '.join(games)}" if games else "it has no finished match"
+        required_games = f", which fits {', '.join(by.rubric.games)}" if by.rubric.games else ""
+        raise CheaptalkError(
+            f"{study} has nothing to judge with {by.rubric.name}{required_games}: {available}"
+        )
+    return ids
 
 
 @reads_study
@@ -226,32 +231,32 @@ def first_item(
     store: Store, study: str, by: Judge, *, sample: int | None = None, seed: int = 0,
     player: str | None = None,
 ) -> tuple[str, Item]:  # fmt: skip
-    """The first thing that a judge is asked about, with its match's id.
+    """Return the first item to be judged, with its match's id.
 
     Raises:
         StoreError: there is no such study.
         CheaptalkError: it has nothing to judge.
     """
-    chosen = matches_for(store, study, by, sample=sample, seed=seed, player=player)
-    for subject in subjects(store, study, by.rubric, chosen, batch=20):
+    ids = matches_for(store, study, by, sample=sample, seed=seed, player=player)
+    for subject in subjects(store, study, by.rubric, ids, batch=20):
         for item in subject.items():
             return subject.id, item
     raise CheaptalkError(
-        f"{study} has nothing to judge by {by.rubric.name}: {why_nothing(by.rubric)}"
+        f"{study} has nothing to judge with {by.rubric.name}: {why_nothing(by.rubric)}"
     )
 
 
 def why_nothing(rubric: Rubric, before: int = 0, without: int = 0) -> str:
-    """Why matches hold nothing to judge by a rubric.
+    """Return the reason why matches contain nothing to judge by a rubric.
 
     Args:
-        before: items that were judged before.
-        without: items of which the judge was asked before and gave no verdict.
+        before: items judged before.
+        without: items judged before without a valid verdict.
     """
     if without:
-        return f"all was asked before, and {counted(without, 'item')} got no verdict"
+        return f"everything was judged before, {counted(without, 'item')} without a valid verdict"
     if before:
-        return "all was judged before"
+        return "everything was judged before"
     if rubric.item == "move" and rubric.actions is not None:
-        return f"nobody gave an answer that it judges ({', '.join(rubric.actions)})"
-    return "nobody said a word"
+        return f"no player took an action that it judges ({', '.join(rubric.actions)})"
+    return "no player sent a message"

@@ -1,11 +1,11 @@
-"""Rubrics: what a judge is asked about recorded matches, written as YAML."""
+"""Rubrics: the questions and verdicts of judges, written as YAML."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from cheaptalk.rules import CheaptalkError, UnknownName, Value, game_box, games, suggest
+from cheaptalk.rules import CheaptalkError, UnknownName, Value, games, get_game, suggest
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.rules.registry import Registry, instances, several
@@ -19,11 +19,11 @@ CategoryName = Annotated[str, Field(min_length=1, max_length=80)]
 
 
 class RubricError(CheaptalkError, ValueError):
-    """A rubric that cannot be judged by as written; the message names file, key and cure."""
+    """An invalid rubric; the message names the file, the key and the fix."""
 
 
 class Scale(Value):
-    """Whole numbers from ``low`` to ``high`` that a judge answers with, and what the ends mean."""
+    """Integer scores from ``low`` to ``high``, with the meanings of both ends."""
 
     low: int = 1
     high: int = 7
@@ -38,7 +38,7 @@ class Scale(Value):
 
 
 class Example(Value):
-    """A judged case that the judge is shown: what was seen, and its category or its score."""
+    """An example for the judge: the record, its category or score, and the reason."""
 
     seen: RubricText
     category: str | None = None
@@ -47,22 +47,22 @@ class Example(Value):
 
 
 class Rubric(Value):
-    """What a judge is asked.
+    """The question that a judge answers, with its verdicts.
 
     Attributes:
-        name: what reports call it.
-        description: for people.
-        games: the games it fits; all if not set.
-        item: what is judged at a time. ``move``: one answer, with all that its seat had seen by
-            then. ``seat``: a seat's conduct in a match, with all that this seat saw. ``match``: a
-            match, with all that anyone saw. ``answer``: what a person wrote in a survey.
-        actions: for moves, the types of answers that are judged; all with a message if not set.
-        answers: for answers, the items of the survey that are judged; all with texts if not set.
-        question: what the judge is to find out.
-        categories: the verdicts, each with what it means; or
-        scale: the numbers to answer with.
-        found: the categories that count as a find; all but the first if not set.
-        examples: cases with their verdicts.
+        name: its name in reports.
+        description: a description for people.
+        games: the games it applies to; by default all.
+        item: the unit judged. ``move``: one action, with everything its actor had observed by
+            then. ``seat``: an actor's conduct in a match, with everything it observed. ``match``:
+            a match, with everything that any actor observed. ``answer``: a survey answer.
+        actions: for moves, the action types that are judged; by default all with a message.
+        answers: for answers, the survey questions that are judged; by default all with text.
+        question: the question that the judge answers.
+        categories: the possible verdicts with their meanings; or
+        scale: the range of scores.
+        found: the categories that count as a find; by default all but the first.
+        examples: examples with their verdicts.
     """
 
     name: Name
@@ -92,37 +92,40 @@ class Rubric(Value):
             if self.scale is None:
                 self._known(example.category, "examples")
             elif example.score is None or not self.scale.low <= example.score <= self.scale.high:
-                raise ValueError("examples: each needs a score on the scale")
+                raise ValueError("examples: each needs a score within the scale")
         if self.actions is not None and self.item != "move":
-            raise ValueError("actions go with item: move")
+            raise ValueError("actions: only allowed with item: move")
         if self.answers is not None and self.item != "answer":
-            raise ValueError("answers go with item: answer")
+            raise ValueError("answers: only allowed with item: answer")
         return self
 
-    def _known(self, name: str | None, where: str) -> None:
+    def _known(self, name: str | None, key: str) -> None:
         if name not in (self.categories or {}):
             raise ValueError(
-                f"{where}: no category {suggest(str(name), list(self.categories or {}))}"
+                f"{key}: no category {suggest(str(name), list(self.categories or {}))}"
             )
 
     def check(self) -> None:
-        """Refuse games and answers that there are not; what was judged by a rubric stays readable.
+        """Check that the rubric's games and actions exist; stored judgements stay readable if not.
 
         Raises:
-            RubricError: there is no such game or answer.
+            RubricError: there is no such game or action.
         """
         try:
-            known = {
+            actions = {
                 action.__name__
                 for game in self.games or games()
-                for action in game_box(game).rules.actions
+                for action in get_game(game).rules.actions
             }
         except UnknownName as error:
             raise RubricError(f"games: {error}") from None
         for action in self.actions or ():
-            if action not in known:
-                of = ", ".join(self.games or ["any game"])
-                raise RubricError(f"actions: no answer of {of} is {suggest(action, sorted(known))}")
+            if action not in actions:
+                games_text = ", ".join(self.games or ["any game"])
+                raise RubricError(
+                    f"actions: no action of {games_text} is named "
+                    f"{suggest(action, sorted(actions))}"
+                )
 
     @property
     def labels(self) -> list[str]:
@@ -133,55 +136,57 @@ class Rubric(Value):
 
     @property
     def finds(self) -> list[str]:
-        """The categories that count as a find; none on a scale."""
+        """The categories that count as a find; none for a scale."""
         if self.scale is not None:
             return []
         return self.labels[1:] if self.found is None else self.found
 
     def fits(self, game: str) -> bool:
-        """Whether it is for this game."""
+        """Return whether the rubric applies to this game."""
         return self.games is None or game in self.games
 
 
 RUBRICS: Registry["Path | Rubric"] = Registry(
     "rubric", "cheaptalk.rubrics", instances(Path, Rubric), several
 )
-"""All rubrics by name; an entry point refers to a mapping of them or their files."""
+"""All rubrics by name; an entry point refers to a mapping of rubrics or their files."""
 
 
 def rubric_names() -> list[str]:
-    """The rubrics that come with this and other packages."""
+    """Return the names of all installed rubrics."""
     return sorted(RUBRICS)
 
 
 def find_rubric(name: Rubric | Path | str) -> Rubric:
-    """A rubric as it is, from a file (``.yaml`` or ``.yml``), or one that comes with the package.
+    """Return a rubric: as given, from a file (``.yaml`` or ``.yml``), or an installed one.
 
     Raises:
-        RubricError: there is none, or it is not legal.
+        RubricError: there is no such rubric, or it is invalid.
     """
     if isinstance(name, Rubric):
         return name
     path = Path(name)
     if path.suffix in (".yaml", ".yml"):
         return load_rubric(path)
-    found = RUBRICS.get(str(name))
-    if found is None:
+    registered = RUBRICS.get(str(name))
+    if registered is None:
         raise RubricError(
             f"no rubric {suggest(str(name), rubric_names())}; a file's name ends in .yaml"
         )
-    return found if isinstance(found, Rubric) else load_rubric(found)
+    return registered if isinstance(registered, Rubric) else load_rubric(registered)
 
 
 def load_rubric(source: Path | str) -> Rubric:
     """Read a rubric file.
 
     Raises:
-        RubricError: it cannot be read, or is not legal.
+        RubricError: it can't be read, or is invalid.
     """
     data: Any = read_yaml(Path(source))
     if not isinstance(data, dict):
-        raise RubricError(f"{source}: a rubric is a mapping with a name, an item and a question")
+        raise RubricError(
+            f"{source}: a rubric must be a mapping with a name, an item and a question"
+        )
     try:
         rubric = Rubric.model_validate(data)
         rubric.check()

@@ -1,4 +1,4 @@
-"""What a judge is put to, one after the other: matches, or the free answers of people."""
+"""The subjects of a judge, one after the other: matches, or people with their free answers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -8,15 +8,15 @@ from cheaptalk.judges.answers import answers_of
 from cheaptalk.judges.items import Item, items_of
 from cheaptalk.judges.rubrics import Rubric
 from cheaptalk.records import Store
-from cheaptalk.records.store.queries import some
+from cheaptalk.records.store.queries import read_matches
 
 
 class Subject(NamedTuple):
-    """A match, or a person's answers.
+    """A match, or a person with their answers.
 
     Attributes:
-        id: its id; see :func:`.answers_id`.
-        items: makes what is judged of it.
+        id: the match's id, or :func:`.answers_id`.
+        items: creates the items to be judged.
     """
 
     id: str
@@ -26,19 +26,19 @@ class Subject(NamedTuple):
 def subjects(
     store: Store, study: str, rubric: Rubric, ids: Sequence[str], batch: int = 200
 ) -> Iterator[Subject]:
-    """What a judge is put to, in the order of ids.
+    """Iterate over a judge's subjects, in the order of ids.
 
     Args:
-        ids: of matches, or of people's answers where the rubric is for those.
+        ids: of matches, or of people if the rubric is for answers.
         batch: matches read at once.
 
     Raises:
-        ReplayMismatch: the installed rules do not replay a match whose items are made.
+        ReplayMismatch: the installed rules do not replay a match whose items are requested.
     """
     if rubric.item == "answer":
-        found = answers_of(store, study, rubric)
+        items_by_person = answers_of(store, study, rubric)
         for id_ in ids:
-            yield Subject(id_, partial(found.__getitem__, id_))
+            yield Subject(id_, partial(items_by_person.__getitem__, id_))
         return
-    for record in some(store, study, ids, batch):
+    for record in read_matches(store, study, ids, batch):
         yield Subject(record.id, partial(items_of, record, rubric))

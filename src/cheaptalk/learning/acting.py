@@ -1,4 +1,4 @@
-"""Whole matches played at once, as the algorithms learn from them."""
+"""Batches of whole matches for learning algorithms."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -8,14 +8,14 @@ from cheaptalk.learning.networks import Array, jax, jnp
 
 
 class Played(NamedTuple):
-    """Matches that were played to their ends. Leading axes are steps and matches.
+    """Completed matches. The leading axes are steps and matches.
 
     Attributes:
-        player, seen, legal, action: whose turn it was, what it knew, could do and did.
-        here: whether there was such a step; a match that has ended has none.
-        more: what the players told of their choices besides.
-        returns: what the players got, in the unit of the game; shape (matches, players).
-        shares: the same divided by the game's scale, as it is learned from.
+        player, seen, legal, action: whose turn it was, its observation, legal actions and action.
+        here: whether the step exists; False after a match has ended.
+        more: additional values returned with the actions.
+        returns: the players' payoffs, in the game's unit; shape (matches, players).
+        shares: the payoffs divided by the game's scale, for learning.
     """
 
     player: Array
@@ -29,18 +29,18 @@ class Played(NamedTuple):
 
 
 Choose = Callable[[Array, Array, Array, Array], tuple[Array, Any]]
-"""From whose turn it is, observations, legal actions and a key: actions, and what is told
-besides."""
+"""Function from acting player, observations, legal actions and key to actions and further
+values."""
 
 
-def play(game: ArrayGame[Any, Any], luck: Array, choose: Choose, key: Array) -> Played:
+def play(game: ArrayGame[Any, Any], draws: Array, choose: Choose, key: Array) -> Played:
     """Play matches.
 
     Args:
-        luck: of the deals, in [0, 1); shape (matches, ``game.luck``).
-        key: of all luck after these.
+        draws: random numbers of the instances, in [0, 1); shape (matches, ``game.uniforms``).
+        key: random key of everything else.
     """
-    state = game.deal(luck)
+    state = game.draw_instance(draws)
 
     def step(state: Any, key: Array) -> tuple[Any, Any]:
         player, legal = game.turn(state), game.legal(state)
@@ -48,35 +48,35 @@ def play(game: ArrayGame[Any, Any], luck: Array, choose: Choose, key: Array) -> 
         action, more = choose(player, seen, legal, key)
         return game.step(state, action), (player, seen, legal, action, here, more)
 
-    state, taken = jax.lax.scan(step, state, jax.random.split(key, game.longest))
-    player, seen, legal, action, here, more = taken
+    state, steps = jax.lax.scan(step, state, jax.random.split(key, game.longest))
+    player, seen, legal, action, here, more = steps
     returns = game.returns(state)
     shares = returns / game.scale(state)
     return Played(player, seen, legal, action, here, more, returns, shares)
 
 
 def rows_of(by_step: Any) -> Any:
-    """Arrays whose leading axes are steps and matches, with one axis for both."""
-    return jax.tree.map(lambda one: one.reshape(-1, *one.shape[2:]), by_step)
+    """Merge the leading axes of arrays, steps and matches, into one."""
+    return jax.tree.map(lambda array: array.reshape(-1, *array.shape[2:]), by_step)
 
 
-def picked(numbers: Array, place: Array) -> Array:
-    """The number at a place each; shapes (..., places), (...) and (...)."""
-    return jnp.take_along_axis(numbers, place[..., None], axis=-1)[..., 0]
+def picked(numbers: Array, index: Array) -> Array:
+    """Return the number at each index; shapes (..., numbers), (...) and (...)."""
+    return jnp.take_along_axis(numbers, index[..., None], axis=-1)[..., 0]
 
 
-def by_lot(shares: Array, luck: Array) -> Array:
-    """An action each, as likely as its share says; shape (...).
+def by_lot(shares: Array, draws: Array) -> Array:
+    """Draw one action each in proportion to its share; shape (...).
 
     Args:
-        shares: shape (..., actions), of any sum above 0.
-        luck: in [0, 1); shape (...).
+        shares: shape (..., actions), with a positive sum.
+        draws: random numbers in [0, 1); shape (...).
     """
-    upto = jnp.cumsum(shares, axis=-1)
-    total = upto[..., -1:]
-    return ((upto <= luck[..., None] * total) & (upto < total)).sum(axis=-1)
+    cumulative = jnp.cumsum(shares, axis=-1)
+    total = cumulative[..., -1:]
+    return ((cumulative <= draws[..., None] * total) & (cumulative < total)).sum(axis=-1)
 
 
 def likeliest(shares: Array, count: int) -> Array:
-    """The likeliest actions, first ones first, as :func:`.rounding.likeliest`; JAX sorts slowly."""
+    """Return the most likely actions like :func:`.rounding.likeliest`, but faster in JAX."""
     return jax.lax.top_k(shares, count)[1]

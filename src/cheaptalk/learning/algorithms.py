@@ -1,8 +1,8 @@
-"""What algorithms have in common that learn to play array games, and which there are.
+"""The common interface of algorithms that learn to play array games, and their registry.
 
-An algorithm is a :class:`Training` with a ``_loop`` that plays and learns; all that surrounds it is
-here: loops are compiled together, what they tell is looked at, and numbers that are none end the
-training. It is found by its name among ``ALGORITHMS``.
+An algorithm is a :class:`Training` with a ``_loop`` that plays and learns. This module does the
+rest: it compiles loops together, reports their metrics, and stops when numbers aren't finite.
+Algorithms are found by name in ``ALGORITHMS``.
 """
 
 from abc import ABC, abstractmethod
@@ -23,24 +23,24 @@ np = needed("numpy")
 
 
 class Settings(Value):
-    """Settings that all algorithms have."""
+    """Settings of every algorithm."""
 
     matches: int = Field(default=256, ge=1)
-    """Matches of a loop."""
+    """Matches per loop."""
     seed: int = 0
-    """All luck of a training comes from it."""
+    """Seed of all random numbers of a training."""
     threshold: float = Field(default=0.0, ge=0, lt=1)
-    """What is less likely is left out of the policy that is written."""
+    """Actions with a lower probability are removed from the saved policy."""
     bins: int = Field(default=0, ge=0)
-    """Probabilities of that policy are multiples of one over this; 0 for any."""
+    """The saved policy's probabilities are multiples of 1 / ``bins``; 0 for no rounding."""
 
 
 class Standing(Protocol):
-    """A training as it stands."""
+    """The state of a training."""
 
     @property
     def loops(self) -> Array:
-        """Loops that were done."""
+        """Number of loops done."""
 
 
 S = TypeVar("S", bound=Settings)
@@ -48,14 +48,14 @@ L = TypeVar("L", bound=Standing)
 
 
 class Progress(NamedTuple):
-    """How a training goes, as means over the loops since the last one.
+    """The progress of a training, as means over the loops since the last report.
 
     Attributes:
-        matches: played so far.
-        metrics: by the names of the algorithm's ``metrics``, which say what each means.
-        returns: what the players got, in the unit of the game.
-        gains: what could be gained against the policy in each seat, with the standard error, in
-            the same unit; empty where nobody has looked.
+        matches: number of matches played.
+        metrics: values by name; the algorithm's ``metrics`` describes them.
+        returns: the players' payoffs, in the game's unit.
+        gains: the gain of a best response in each seat with its standard error, in the same unit;
+            empty without an evaluation.
     """
 
     matches: int
@@ -64,38 +64,37 @@ class Progress(NamedTuple):
     gains: tuple[tuple[float, float], ...] = ()
 
     def written(self) -> dict[str, Any]:
-        """As one flat mapping."""
-        found = {"gains": [list(one) for one in self.gains]} if self.gains else {}
-        return {"matches": self.matches, **self.metrics, "returns": list(self.returns), **found}
+        """Return the progress as a flat mapping."""
+        optional = {"gains": [list(gain) for gain in self.gains]} if self.gains else {}
+        return {"matches": self.matches, **self.metrics, "returns": list(self.returns), **optional}
 
     def numbers(self) -> dict[str, float]:
-        """All but the matches, as one number each, seats counted from 1: for a tracker."""
-        found = dict(self.metrics)
-        for seat, got in enumerate(self.returns, start=1):
-            found[f"returns/player_{seat}"] = got
+        """Return all values except the matches as single numbers, with seats counted from 1."""
+        result = dict(self.metrics)
+        for seat, payoff in enumerate(self.returns, start=1):
+            result[f"returns/player_{seat}"] = payoff
         for seat, (gain, _) in enumerate(self.gains, start=1):
-            found[f"gains/player_{seat}"] = gain
-        return found
+            result[f"gains/player_{seat}"] = gain
+        return result
 
 
 class Diverged(CheaptalkError):
-    """A loss is no number any more."""
+    """A loss or weight isn't finite any more."""
 
 
 class Training(ABC, Generic[S, L]):
     """A training of a game by an algorithm.
 
     Args:
-        game: what is played.
-        settings: of the algorithm.
+        game: the array game.
+        settings: the algorithm's settings.
 
     Attributes:
-        name: of the algorithm.
-        options: the kind of its settings.
-        metrics: what is told as it goes, and what each of these means.
-        network: the name among :data:`.NETWORKS` of the network that it trains; another one than
-            :class:`.Network` needs a :class:`.PolicyNetwork` of its own, by which its policies
-            play.
+        name: the algorithm's name.
+        options: the class of its settings.
+        metrics: descriptions of its metrics by name.
+        network: the name in :data:`.NETWORKS` of the network that it trains. If that isn't a
+            :class:`.Network`, register a :class:`.PolicyNetwork` with which its policies play.
     """
 
     name: ClassVar[str]
@@ -110,78 +109,77 @@ class Training(ABC, Generic[S, L]):
 
     @abstractmethod
     def begin(self) -> L:
-        """A training that has just begun."""
+        """Return the initial state."""
 
     @abstractmethod
     def weights(self, learned: L) -> Any:
-        """The weights of the policy that is learned."""
+        """Return the weights of the learned policy."""
 
     @abstractmethod
     def _loop(self, learned: L) -> tuple[L, Array]:
-        """Play and learn once; what is told are the metrics and what players got, in order."""
+        """Play and learn once; return the new state, and the metrics followed by the payoffs."""
 
     def rounding(self, learned: L) -> Rounding:
-        """How the probabilities of the policy are rounded before it plays."""
+        """Return how the policy's probabilities are rounded before play."""
         return Rounding(self.settings.threshold, self.settings.bins)
 
     def played(self, learned: L) -> int:
-        """Matches that were played so far."""
+        """Return the number of matches played."""
         return int(learned.loops) * self.settings.matches
 
     def train(
         self, learned: L, matches: int, *, every: int = 100,
         progress: Callable[[L, Progress], None] | None = None,
     ) -> L:  # fmt: skip
-        """Train for at least so many matches more.
+        """Train for at least this number of additional matches.
 
         Args:
-            every: loops after which ``progress`` is called.
+            every: loops between calls of ``progress``.
 
         Raises:
-            Diverged: a loss or a weight is no number; what was learned before is what ``progress``
-                saw last.
+            Diverged: a loss or weight isn't finite; ``progress`` received the last finite state.
         """
         end = int(learned.loops) + -(-matches // self.settings.matches)
         while int(learned.loops) < end:
             learned, means, sound = self._run(learned, min(every, end - int(learned.loops)))
-            found = [float(one) for one in means]
-            metrics = dict(zip(self.metrics, found, strict=False))
+            numbers = [float(mean) for mean in means]
+            metrics = dict(zip(self.metrics, numbers, strict=False))
             if not sound:
-                told = ", ".join(f"{name} {value:.3g}" for name, value in metrics.items())
+                details = ", ".join(f"{name} {value:.3g}" for name, value in metrics.items())
                 raise Diverged(
-                    f"the losses or weights are no numbers after {self.played(learned):,} matches "
-                    f"({told}); take a lower rate"
+                    f"the losses or weights are not finite after {self.played(learned):,} matches "
+                    f"({details}); lower the learning rate"
                 )
             if progress:
-                returns = tuple(found[len(metrics) :])
+                returns = tuple(numbers[len(metrics) :])
                 progress(learned, Progress(self.played(learned), metrics, returns))
         return learned
 
     def policy(self, learned: L, **about: Any) -> Policy:
-        """What was learned, to be written to a file and to sit at tables.
+        """Return the learned policy, which can be written to a file and play matches.
 
         Args:
-            about: what is to be known of its making besides.
+            about: additional facts about the training.
         """
-        found = nnx.to_flat_state(self.weights(learned))
-        weights = {".".join(map(str, path)): np.asarray(one) for path, one in found}
-        told = {
+        arrays = nnx.to_flat_state(self.weights(learned))
+        weights = {".".join(map(str, path)): np.asarray(array) for path, array in arrays}
+        metadata = {
             "algorithm": self.name, "matches": self.played(learned),
             "settings": self.settings.model_dump(mode="json"),
         }  # fmt: skip
-        return Policy(self.game, weights, told | about, self.rounding(learned), self.network)
+        return Policy(self.game, weights, metadata | about, self.rounding(learned), self.network)
 
     def _loops(self, learned: L, count: Array) -> tuple[L, Array, Array]:
-        """So many loops, the means of what they tell, and whether all are numbers."""
+        """Run loops; return the state, the means of their metrics, and whether all are finite."""
 
-        def loop(_: Array, gone: tuple[L, Array]) -> tuple[L, Array]:
-            learned, told = self._loop(gone[0])
-            return learned, gone[1] + told
+        def loop(_: Array, state: tuple[L, Array]) -> tuple[L, Array]:
+            learned, means = self._loop(state[0])
+            return learned, state[1] + means
 
-        nothing = jnp.zeros(len(self.metrics) + len(self.game.players))
-        learned, total = jax.lax.fori_loop(0, count, loop, (learned, nothing))
-        kept = [total, *jax.tree.leaves(self.weights(learned))]
-        sound = jnp.stack([jnp.isfinite(one).all() for one in kept]).all()
+        zeros = jnp.zeros(len(self.metrics) + len(self.game.players))
+        learned, total = jax.lax.fori_loop(0, count, loop, (learned, zeros))
+        arrays = [total, *jax.tree.leaves(self.weights(learned))]
+        sound = jnp.stack([jnp.isfinite(array).all() for array in arrays]).all()
         return learned, total / count, sound
 
 
@@ -192,4 +190,4 @@ def _is_algorithm(thing: object) -> bool:
 ALGORITHMS: Registry[type[Training[Any, Any]]] = Registry(
     "learning algorithm", "cheaptalk.algorithms", _is_algorithm
 )
-"""The algorithms by their names."""
+"""The algorithms by name."""

@@ -1,9 +1,8 @@
-"""A learned best response to a policy: an honest lower bound on what could be gained against it.
+"""A learned best response to a policy, which gives a lower bound on the policy's exploitability.
 
 Values are learned by Q-learning, as in neural fictitious self-play, in one seat of each match,
-while the policy that is looked into plays all others and learns nothing. What the learned response
-gets on new deals, less what the policy itself gets in the same seat on the same deals, can be
-gained; perhaps more can.
+while the evaluated policy plays all others and doesn't learn. The gain is the response's payoff on
+new instances minus the policy's own payoff in the same seat on the same instances.
 """
 
 from collections.abc import Callable
@@ -19,12 +18,12 @@ from cheaptalk.learning.rounding import AS_IT_IS
 
 
 class Gain(NamedTuple):
-    """What a response gains in a seat over the policy itself, in the unit of the game.
+    """The gain of a response in a seat over the policy itself, in the game's unit.
 
     Attributes:
-        player: whose seat it is.
-        gain, error: the mean over deals, and its standard error.
-        own: what the policy itself gets there.
+        player: the seat.
+        gain, error: the mean over instances, and its standard error.
+        own: the policy's own payoff in the seat.
     """
 
     player: str
@@ -37,8 +36,8 @@ class BestResponse(NFSP):
     """A training of a response to a policy.
 
     Args:
-        policy: that is played against.
-        settings: those of values, as :class:`.NFSPSettings` has them.
+        policy: the evaluated policy.
+        settings: those for the values; see :class:`.NFSPSettings`.
     """
 
     def __init__(self, policy: Policy, settings: NFSPSettings) -> None:
@@ -46,53 +45,53 @@ class BestResponse(NFSP):
         self.rounded = policy.rounding
         width = policy.weights["first.kernel"].shape[1]
         network = Network(policy.game.observed, width, policy.game.actions, 0)
-        self.policy_graph, like = nnx.split(network)
-        self.given = nnx.from_flat_state([
-            (path, one.replace(jnp.asarray(policy.weights[".".join(map(str, path))])))
-            for path, one in nnx.to_flat_state(like)
+        self.policy_graph, template = nnx.split(network)
+        self.policy_weights = nnx.from_flat_state([
+            (path, array.replace(jnp.asarray(policy.weights[".".join(map(str, path))])))
+            for path, array in nnx.to_flat_state(template)
         ])  # fmt: skip
 
     def begin(self) -> Learned:
         learned = super().begin()
-        return learned._replace(weights=learned.weights._replace(policy=self.given))
+        return learned._replace(weights=learned.weights._replace(policy=self.policy_weights))
 
     def gains(self, learned: Learned, matches: int = 20_000, seed: int = 1) -> list[Gain]:
-        """What the response gains in each seat, on deals that it has not seen."""
+        """Return the response's gain in each seat, on new instances."""
         return [
             self._gain(learned, seat, matches, jax.random.fold_in(jax.random.key(seed), seat))
             for seat in range(len(self.game.players))
         ]
 
     def _gain(self, learned: Learned, seat: int, matches: int, key: Array) -> Gain:
-        dealt, luck = jax.random.split(key)
-        deals = jax.random.uniform(dealt, (matches, self.game.luck))
+        instance_key, play_key = jax.random.split(key)
+        instances = jax.random.uniform(instance_key, (matches, self.game.uniforms))
         players = jnp.arange(len(self.game.players))
         responds = jnp.broadcast_to(players == seat, (matches, len(players)))
-        by_response = self._play_out(learned, deals, responds, luck)[:, seat]
-        by_policy = self._play_out(learned, deals, jnp.zeros_like(responds), luck)[:, seat]
-        more = by_response - by_policy
+        by_response = self._play_out(learned, instances, responds, play_key)[:, seat]
+        by_policy = self._play_out(learned, instances, jnp.zeros_like(responds), play_key)[:, seat]
+        gains = by_response - by_policy
         return Gain(
-            self.game.players[seat], float(more.mean()), float(more.std()) / sqrt(matches),
+            self.game.players[seat], float(gains.mean()), float(gains.std()) / sqrt(matches),
             float(by_policy.mean()),
         )  # fmt: skip
 
-    def _play_out(self, learned: Learned, deals: Array, responds: Array, key: Array) -> Array:
-        """What players get who never explore."""
+    def _play_out(self, learned: Learned, instances: Array, responds: Array, key: Array) -> Array:
+        """Return the players' payoffs without exploration."""
 
         def choose(player: Array, seen: Array, legal: Array, key: Array) -> tuple[Array, None]:
             mode = picked(responds, player)
             return self._chosen(learned, seen, legal, mode, key, 0.0), None
 
-        return play(self.game, deals, choose, key).returns
+        return play(self.game, instances, choose, key).returns
 
-    def _likely(self, learned: Learned, seen: Array, legal: Array) -> Array:
-        logits = super()._likely(learned, seen, legal)
+    def _policy_logits(self, learned: Learned, seen: Array, legal: Array) -> Array:
+        logits = super()._policy_logits(learned, seen, legal)
         if self.rounded == AS_IT_IS:
             return logits
         return jnp.log(self.rounded(jax.nn.softmax(logits), likeliest))
 
-    def _worthwhile(self, counts: Array, best: Array) -> Array:
-        """The response's own: only there does the policy sit opposite."""
+    def _value_mask(self, counts: Array, best: Array) -> Array:
+        """Return the mask of the response's own decisions, in which it faces the policy."""
         return counts & best
 
     def _modes(self, key: Array) -> Array:
@@ -103,10 +102,10 @@ class BestResponse(NFSP):
     def _update(
         self, target: Any, newest: Memory, best: Memory, weights: Weights, key: Array
     ) -> tuple[Weights, Array]:
-        """An update of the values alone."""
+        """Update the values only."""
         rows = drawn(newest, self.settings.batch, key)
-        loss, slope = jax.value_and_grad(self._q_loss)(weights.q, target, rows)
-        change, q_steps = self.q_steps.update(slope, weights.q_steps)
+        loss, gradient = jax.value_and_grad(self._q_loss)(weights.q, target, rows)
+        change, q_steps = self.q_steps.update(gradient, weights.q_steps)
         q = optax.apply_updates(weights.q, change)
         return weights._replace(q=q, q_steps=q_steps), jnp.stack([loss, jnp.zeros(())])
 
@@ -115,7 +114,7 @@ def respond(
     policy: Policy, settings: NFSPSettings, matches: int,
     progress: Callable[[Learned, Progress], None] | None = None,
 ) -> list[Gain]:  # fmt: skip
-    """Learn a response to a policy, and say what it gains in each seat."""
+    """Train a response to a policy and return its gain in each seat."""
     training = BestResponse(policy, settings)
     learned = training.train(training.begin(), matches, progress=progress)
     return training.gains(learned)

@@ -1,4 +1,4 @@
-"""Checkpoints: a training as one file, from which it goes on to the same numbers."""
+"""Checkpoints: the state of a training in one file, from which it resumes exactly."""
 
 import json
 from pathlib import Path
@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from cheaptalk.atomic_files import whole_path
 from cheaptalk.games.extras import needed
 from cheaptalk.learning.algorithms import Settings, Standing, Training
 from cheaptalk.learning.networks import jax
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.whole_files import whole_path
 
 np = needed("numpy")
 
@@ -21,51 +21,53 @@ FORMAT = 1
 
 
 class CheckpointError(CheaptalkError):
-    """A file is no checkpoint of this training."""
+    """A file isn't a checkpoint of this training."""
 
 
 def save(training: Training[S, L], learned: L, file: Path) -> None:
-    """Write a training as it stands, whole or not at all."""
-    parts = {f"{number:04}": np.asarray(one) for number, one in enumerate(_leaves(learned))}
-    told = {"cheaptalk": json.dumps({"format": FORMAT} | _of(training))}
-    with whole_path(file) as half:
-        save_file(parts, half, told)
+    """Write the state of a training atomically."""
+    parts = {f"{number:04}": np.asarray(array) for number, array in enumerate(_leaves(learned))}
+    metadata = {"cheaptalk": json.dumps({"format": FORMAT} | _identity(training))}
+    with whole_path(file) as temporary:
+        save_file(parts, temporary, metadata)
 
 
 def load(training: Training[S, L], file: Path) -> L:
-    """A training as it was written.
+    """Read the state of a training.
 
     Raises:
-        CheckpointError: it cannot be read, or is of another algorithm, another game or other
-            settings; the message names what differs.
+        CheckpointError: it can't be read, or is for another algorithm, game or settings; the
+            message names the difference.
     """
     try:
-        with safe_open(file, "np") as opened:
-            told = json.loads((opened.metadata() or {})["cheaptalk"])
-            parts = [opened.get_tensor(name) for name in sorted(opened.keys())]
+        with safe_open(file, "np") as tensors:
+            metadata = json.loads((tensors.metadata() or {})["cheaptalk"])
+            parts = [tensors.get_tensor(name) for name in sorted(tensors.keys())]
     except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise CheckpointError(f"{file} is no checkpoint, or was cut short ({error})") from None
-    if told.pop("format") > FORMAT:
-        raise CheckpointError(f"{file} is of a newer cheaptalk; upgrade to go on with it")
-    for name, own in _of(training).items():
-        was = told.get(name, own)
-        if differs := [key for key in {**own, **was} if was.get(key) != own.get(key)]:
+        raise CheckpointError(f"{file} is not a checkpoint, or is truncated ({error})") from None
+    if metadata.pop("format") > FORMAT:
+        raise CheckpointError(f"{file} was written by a newer cheaptalk; upgrade to resume it")
+    for name, expected in _identity(training).items():
+        stored = metadata.get(name, expected)
+        if differs := [
+            key for key in {**expected, **stored} if stored.get(key) != expected.get(key)
+        ]:
             first = differs[0]
             raise CheckpointError(
-                f"{file} is of a training with {name} {first} {was.get(first)}, not "
-                f"{own.get(first)}; go on with what it was, or begin another file"
+                f"{file} belongs to a training with {name} {first} {stored.get(first)}, not "
+                f"{expected.get(first)}; resume with the original value, or choose another file"
             )
-    like = training.begin()
+    template = training.begin()
     leaves = [
-        jax.random.wrap_key_data(part) if _is_key(old) else part
-        for old, part in zip(jax.tree.leaves(like), parts, strict=True)
+        jax.random.wrap_key_data(part) if _is_key(leaf) else part
+        for leaf, part in zip(jax.tree.leaves(template), parts, strict=True)
     ]
-    found: L = jax.tree.unflatten(jax.tree.structure(like), leaves)
-    return found
+    state: L = jax.tree.unflatten(jax.tree.structure(template), leaves)
+    return state
 
 
-def _of(training: Training[S, L]) -> dict[str, dict[str, Any]]:
-    """What a training must have in common with its checkpoint."""
+def _identity(training: Training[S, L]) -> dict[str, dict[str, Any]]:
+    """Return the settings that a training must share with its checkpoint."""
     rules = training.game.rules
     game = {"name": rules.name, "version": rules.version} | rules.model_dump(mode="json")
     settings = training.settings.model_dump(mode="json")
@@ -73,8 +75,10 @@ def _of(training: Training[S, L]) -> dict[str, dict[str, Any]]:
 
 
 def _leaves(learned: Any) -> list[Any]:
-    """The arrays of a training, keys as numbers."""
-    return [jax.random.key_data(one) if _is_key(one) else one for one in jax.tree.leaves(learned)]
+    """Return the arrays of a state, with random keys as numbers."""
+    return [
+        jax.random.key_data(leaf) if _is_key(leaf) else leaf for leaf in jax.tree.leaves(learned)
+    ]
 
 
 def _is_key(array: Any) -> bool:

@@ -1,22 +1,22 @@
-"""What a training tells as it goes, kept as lines of JSON beside its policy."""
+"""Logs of trainings: JSON lines beside the policy's file."""
 
 import json
 from pathlib import Path
 from typing import Any
 
+from cheaptalk.atomic_files import whole_path
 from cheaptalk.learning.algorithms import Progress
-from cheaptalk.whole_files import whole_path
 
 
 class Log:
-    """A file with a line for each time that a training told how it goes.
+    """A log with one line per progress report.
 
-    A training that was killed goes on from its last checkpoint; lines from after that, and one
-    that was cut short, are taken out, as it comes to the same numbers again.
+    A killed training resumes from its last checkpoint; later lines and a truncated one are removed,
+    because the training writes them again.
 
     Args:
-        file: the log's; a folder that is missing on the way is made.
-        matches: that the training has learned from.
+        file: the log's path; missing folders are created.
+        matches: number of matches in the checkpoint.
     """
 
     def __init__(self, file: Path, matches: int) -> None:
@@ -24,30 +24,30 @@ class Log:
         rows = [row for row in _rows(file) if row["matches"] <= matches]
         self.seconds: float = rows[-1]["seconds"] if rows else 0.0
         if file.exists():
-            with whole_path(file) as half:
-                half.write_text("".join(map(_line, rows)), encoding="utf-8")
+            with whole_path(file) as temporary:
+                temporary.write_text("".join(map(_line, rows)), encoding="utf-8")
 
-    def add(self, told: Progress, seconds: float) -> None:
-        """Add a line.
+    def add(self, progress: Progress, seconds: float) -> None:
+        """Append a line.
 
         Args:
-            seconds: since the training was taken up.
+            seconds: since the training was resumed.
         """
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        row = told.written() | {"seconds": round(self.seconds + seconds, 3)}
+        row = progress.written() | {"seconds": round(self.seconds + seconds, 3)}
         with self.file.open("a", encoding="utf-8") as file:
             file.write(_line(row))
 
 
 def logged(policy: Path) -> list[dict[str, Any]]:
-    """What the training of a policy's file told as it went, in order: see :class:`.Progress`, and
-    ``seconds`` that it took until then; empty where nothing was kept.
+    """Return a policy's log in order: the values of :class:`.Progress` and the ``seconds`` until
+    then; empty if there is no log.
     """
     return _rows(log_beside(policy))
 
 
 def log_beside(policy: Path) -> Path:
-    """The log of a policy's training: ``FILE.log.jsonl``."""
+    """Return the path of a policy's log: ``FILE.log.jsonl``."""
     return policy.with_name(f"{policy.name}.log.jsonl")
 
 
@@ -56,7 +56,7 @@ def _line(row: dict[str, Any]) -> str:
 
 
 def _rows(file: Path) -> list[dict[str, Any]]:
-    """The rows of a log, without one that was cut short."""
+    """Return the rows of a log, without a truncated last line."""
     if not file.exists():
         return []
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)

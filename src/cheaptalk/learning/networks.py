@@ -1,4 +1,4 @@
-"""Networks of policies and values: two dense layers, the second with a way around it."""
+"""Networks of policies and values: two dense layers, the second with a residual connection."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -9,11 +9,11 @@ try:
     import jax.numpy as jnp
     import optax
     from flax import nnx
-except ModuleNotFoundError as lacking:
+except ModuleNotFoundError as error:
     raise CheaptalkError(
-        f'learning needs {lacking.name}: pip install "cheaptalk[learn]"; to play what was learned '
-        "NumPy is enough"
-    ) from lacking
+        f'learning needs {error.name}: pip install "cheaptalk[learn]"; playing a learned policy '
+        "needs only NumPy"
+    ) from error
 
 __all__ = [
     "LOW", "Actor", "Array", "Device", "Network", "device_of", "jax", "jnp", "masked", "nnx",
@@ -23,20 +23,20 @@ __all__ = [
 Array: TypeAlias = Any
 Device: TypeAlias = Literal["auto", "cpu", "gpu"]
 LOW = -1e9
-"""What stands for actions that are not legal, before probabilities are made of numbers."""
+"""The logit of illegal actions."""
 
 
 class Network(nnx.Module):
-    """Numbers for each action, from observations.
+    """A network from observations to the actions' logits.
 
-    A dense layer, ReLU, another dense layer with ReLU that is added to what goes in, and a head:
-    the form of the paper's released policies.
+    A dense layer with ReLU, a residual dense layer with ReLU, and a head, as in the paper's
+    released policies.
 
     Args:
-        observed: numbers of an observation.
+        observed: length of an observation.
         hidden: width of both layers.
-        actions: how many there are.
-        seed: of the first weights.
+        actions: number of actions.
+        seed: seed of the initial weights.
     """
 
     def __init__(self, observed: int, hidden: int, actions: int, seed: Any) -> None:
@@ -45,50 +45,50 @@ class Network(nnx.Module):
         self.second = nnx.Linear(hidden, hidden, rngs=rngs)
         self.head = nnx.Linear(hidden, actions, rngs=rngs)
 
-    def inner(self, seen: Array) -> Array:
-        """What the head makes its numbers of; shape (..., hidden)."""
-        first = nnx.relu(self.first(seen))
-        return first + nnx.relu(self.second(first))
+    def inner(self, observations: Array) -> Array:
+        """Return the head's input; shape (..., hidden)."""
+        output = nnx.relu(self.first(observations))
+        return output + nnx.relu(self.second(output))
 
-    def __call__(self, seen: Array) -> Array:
-        return self.head(self.inner(seen))
+    def __call__(self, observations: Array) -> Array:
+        return self.head(self.inner(observations))
 
 
 class Actor(Network):
-    """A policy, with a second head that says what its player will get.
+    """A policy network with a second head for the player's expected payoff.
 
-    Args: as of :class:`Network`.
+    Args: see :class:`Network`.
     """
 
     def __init__(self, observed: int, hidden: int, actions: int, seed: Any) -> None:
         super().__init__(observed, hidden, actions, seed)
         self.value = nnx.Linear(hidden, 1, rngs=nnx.Rngs(seed))
 
-    def both(self, seen: Array) -> tuple[Array, Array]:
-        """Numbers for each action, and what the player will get; shapes (..., actions), (...)."""
-        inner = self.inner(seen)
+    def both(self, observations: Array) -> tuple[Array, Array]:
+        """Return the logits and the expected payoff; shapes (..., actions), (...)."""
+        inner = self.inner(observations)
         return self.head(inner), self.value(inner)[..., 0]
 
-    def worth(self, seen: Array) -> Array:
-        """What the player will get, alone; shape (...)."""
-        return self.value(self.inner(seen))[..., 0]
+    def worth(self, observations: Array) -> Array:
+        """Return the expected payoff; shape (...)."""
+        return self.value(self.inner(observations))[..., 0]
 
 
 def masked(numbers: Array, legal: Array) -> Array:
-    """Numbers with those of illegal actions so low that they count for nothing."""
+    """Replace the logits of illegal actions by a very low number."""
     return jnp.where(legal, numbers, LOW)
 
 
-def device_of(named: Device) -> Any:
-    """The device to learn on: with ``auto`` the fastest kind that there is.
+def device_of(kind: Device) -> Any:
+    """Return the device to train on; ``auto`` selects the fastest kind available.
 
     Raises:
-        CheaptalkError: there is none of this kind.
+        CheaptalkError: there is no device of this kind.
     """
     try:
-        return jax.devices(None if named == "auto" else named)[0]
+        return jax.devices(None if kind == "auto" else kind)[0]
     except RuntimeError:
-        there = ", ".join(sorted({one.platform for one in jax.devices()}))
+        available = ", ".join(sorted({device.platform for device in jax.devices()}))
         raise CheaptalkError(
-            f"JAX finds no {named} here, only {there}; take --device auto, or install JAX for it"
+            f"JAX finds no {kind} here, only {available}; use --device auto, or install JAX for it"
         ) from None

@@ -1,7 +1,7 @@
-"""Learned policies at the table: what was trained on an array game plays with NumPy alone.
+"""Learned policies as players, evaluated with NumPy only.
 
-A policy is a file: the network's weights as safetensors, and in its header what it was trained for.
-On a roster ``{policy: FILE}`` sits down at the game with just these parameters, and no other.
+A policy is a safetensors file with the network's weights; its header describes the training. A
+roster entry ``{policy: FILE}`` plays only the game and the parameters that it was trained for.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,14 +16,14 @@ from msgspec import Meta, Struct
 from pydantic import Field, model_validator
 
 from cheaptalk.arrays.games import ArrayGame, array_game
+from cheaptalk.atomic_files import whole_path
 from cheaptalk.games.extras import needed
 from cheaptalk.learning.rounding import AS_IT_IS, Rounding
 from cheaptalk.players.protocol import Answer, Kind, Thinking
 from cheaptalk.players.seats import NO_SOURCES, RosterForm, SeatSpec, Sources
-from cheaptalk.rules import Action, Asked, CheaptalkError, Decide, Game, game_box, suggest
+from cheaptalk.rules import Action, CheaptalkError, Decide, DecisionRequest, Game, get_game, suggest
 from cheaptalk.rules.errors import first_line
 from cheaptalk.rules.registry import Registry, instances
-from cheaptalk.whole_files import whole_path
 
 np = needed("numpy")
 
@@ -31,39 +31,39 @@ Weights: TypeAlias = Mapping[str, Any]
 """Arrays by name, such as ``first.kernel``."""
 FORMAT = 1
 SHIPPED = Path(__file__).parent / "policies"
-"""Policies that come with the package, by their names."""
+"""Folder of the included policies."""
 SUFFIX = ".safetensors"
 RESIDUAL = "residual"
-"""The network of the algorithms that come with the package; see :func:`residual`."""
+"""The network of the included algorithms; see :func:`residual`."""
 TYPES = {"F32": "<f4", "F16": "<f2"}
-"""Types of numbers in a file, as NumPy calls them."""
+"""NumPy's types by safetensors type."""
 LARGEST = 200_000_000
-"""Bytes of a file up to which it is read."""
+"""Maximum size of a file in bytes."""
 
 
 class PolicyError(CheaptalkError):
-    """A file is no policy, or not one of this game."""
+    """A file isn't a policy, or not one for this game."""
 
 
 @dataclass(frozen=True)
 class PolicyNetwork:
-    """How a policy's file is evaluated: the forward pass of its network, in NumPy.
+    """The forward pass of a policy's network, in NumPy.
 
-    A package registers its own by the entry point ``cheaptalk.networks``, a program by
-    ``ct.register(network, name=NAME)``; a :class:`.Training` names the one that it trains.
+    Packages register networks with the entry point ``cheaptalk.networks``, programs with
+    ``ct.register(network, name=NAME)``; a :class:`.Training` names the network that it trains.
 
     Attributes:
-        logits: from weights and observations, shape (..., numbers), to a number for each action,
-            shape (..., actions). It raises ``KeyError`` or ``ValueError`` for weights that it can't
-            use.
+        logits: a function from weights and observations, shape (..., numbers), to the actions'
+            logits, shape (..., actions). It raises ``KeyError`` or ``ValueError`` for unusable
+            weights.
     """
 
     logits: Callable[[Weights, Any], Any]
 
 
-def residual(weights: Weights, seen: Any) -> Any:
-    """Return the logits of a dense layer, a residual dense layer and a head, with ReLU between."""
-    inner = np.maximum(seen @ weights["first.kernel"] + weights["first.bias"], 0)
+def residual(weights: Weights, observations: Any) -> Any:
+    """Return the logits of a dense layer, a residual dense layer and a head, with ReLU."""
+    inner = np.maximum(observations @ weights["first.kernel"] + weights["first.bias"], 0)
     second = np.maximum(inner @ weights["second.kernel"] + weights["second.bias"], 0)
     return (inner + second) @ weights["head.kernel"] + weights["head.bias"]
 
@@ -71,7 +71,7 @@ def residual(weights: Weights, seen: Any) -> Any:
 NETWORKS: Registry[PolicyNetwork] = Registry(
     "policy network", "cheaptalk.networks", instances(PolicyNetwork)
 )
-"""The networks that policy files can have, by name."""
+"""The networks of policy files by name."""
 RESIDUAL_NETWORK = PolicyNetwork(residual)
 
 
@@ -80,14 +80,14 @@ class Policy:
 
     Args:
         game: the array game that it plays.
-        weights: of its network.
-        about: what is known of its making, such as the algorithm, matches, seed and hardware.
-        rounding: how its probabilities are rounded before it plays.
-        network: the name of its network among :data:`NETWORKS`.
+        weights: the network's weights.
+        about: facts about the training, such as algorithm, matches, seed and hardware.
+        rounding: how its probabilities are rounded before play.
+        network: its network's name in :data:`NETWORKS`.
 
     Raises:
-        PolicyError: the network is not installed, or the weights do not fit it or the game, or
-            are not finite.
+        PolicyError: the network isn't installed, or the weights don't fit the network or game, or
+            aren't finite.
     """
 
     def __init__(
@@ -101,8 +101,8 @@ class Policy:
         self.network = network
         if network not in NETWORKS:
             raise PolicyError(
-                f"no installed package registers its network {suggest(network, sorted(NETWORKS))}; "
-                "install the package that trained it"
+                f"no installed package registers the network {suggest(network, sorted(NETWORKS))}; "
+                "install the package that trained the policy"
             )
         self._logits = NETWORKS[network].logits
         self._check_weights()
@@ -110,59 +110,61 @@ class Policy:
     def _check_weights(self) -> None:
         broken = [name for name, array in self.weights.items() if not np.isfinite(array).all()]
         if broken:
-            raise PolicyError(f"its weights {', '.join(broken)} are not all finite; train it anew")
+            raise PolicyError(f"weights that are not finite: {', '.join(broken)}; train it again")
         try:
             with np.errstate(all="ignore"):
-                seen = np.zeros(self.game.observed, np.float32)
-                shape = self._logits(self.weights, seen).shape
+                observation = np.zeros(self.game.observed, np.float32)
+                shape = self._logits(self.weights, observation).shape
         except (KeyError, ValueError) as error:
             problem = f"{error} is missing" if isinstance(error, KeyError) else first_line(error)
             raise PolicyError(
-                f"its weights do not fit the network {self.network} with {self.game.observed} "
+                f"the weights do not fit the network {self.network} with {self.game.observed} "
                 f"observed numbers: {problem}"
             ) from None
         if shape != (self.game.actions,):
             raise PolicyError(
-                f"its network gives numbers of shape {shape}, and the game has "
+                f"the network returns logits of shape {shape}, but the game has "
                 f"{self.game.actions} actions"
             )
 
     def probabilities(self, seen: Any, legal: Any) -> Any:
-        """What it does; shape (..., actions).
+        """Return the action probabilities; shape (..., actions).
 
         Args:
             seen: observations, shape (..., numbers).
-            legal: which actions are legal, shape (..., actions).
+            legal: the legal actions, shape (..., actions).
         """
         logits = np.where(legal, self._logits(self.weights, seen), -np.inf)
         shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
         return self.rounding(shares / shares.sum(axis=-1, keepdims=True))
 
-    def decide(self, asked: Asked) -> Action:
-        """An answer drawn by the policy, by the luck of the seat that is asked.
+    def decide(self, request: DecisionRequest) -> Action:
+        """Return an action drawn with the actor's random numbers.
 
         Raises:
-            PolicyError: its probabilities are not numbers, as where its weights overflow.
+            PolicyError: the probabilities aren't finite, for example after an overflow.
         """
         game = self.game
-        legal = game.legal_at(asked)
+        legal = game.legal_for(request)
         with np.errstate(all="ignore"):
-            shares = self.probabilities(game.seen(asked), legal)
-        if not np.isfinite(shares).all():
-            raise PolicyError("the policy's probabilities are not finite numbers; train it anew")
-        place = asked.chance("policy").uniform() * shares.sum()
-        number = int(np.searchsorted(np.cumsum(shares), place, side="right"))
-        return game.action(asked, min(number, int(np.flatnonzero(legal)[-1])))
+            probabilities = self.probabilities(game.observe_request(request), legal)
+        if not np.isfinite(probabilities).all():
+            raise PolicyError("the policy's probabilities are not finite; train it again")
+        draw = request.chance("policy").uniform() * probabilities.sum()
+        number = int(np.searchsorted(np.cumsum(probabilities), draw, side="right"))
+        return game.action(request, min(number, int(np.flatnonzero(legal)[-1])))
 
     def why_not(self, game: Game) -> str | None:
-        """Why it cannot play a game, by the parameter that differs; None where it can."""
-        own = self.game.rules.model_dump(mode="json")
-        other = game.model_dump(mode="json")
-        differs = [name for name in own if name != "names" and own[name] != other.get(name)]
+        """Return why it can't play a game (the parameter that differs), or None if it can."""
+        trained = self.game.rules.model_dump(mode="json")
+        offered = game.model_dump(mode="json")
+        differs = [
+            name for name in trained if name != "names" and trained[name] != offered.get(name)
+        ]
         if not differs:
             return None
         name = differs[0]
-        return f"the policy was trained for {name} {own[name]}, not {other.get(name)}"
+        return f"the policy was trained for {name} {trained[name]}, not {offered.get(name)}"
 
 
 class RoundingHeader(Struct):
@@ -173,7 +175,7 @@ class RoundingHeader(Struct):
 
 
 class Header(Struct):
-    """What the header of a policy's file says of it."""
+    """The header of a policy's file."""
 
     format: int
     game: str
@@ -185,54 +187,54 @@ class Header(Struct):
 
 
 class TensorHeader(Struct):
-    """Where an array of weights lies in a file of safetensors."""
+    """The type, shape and position of an array in a safetensors file."""
 
     dtype: str
     shape: list[int]
     data_offsets: tuple[int, int]
 
     def read(self, data: bytes) -> Any:
-        """The array; ``KeyError`` or ``ValueError`` if the data does not hold it."""
+        """Return the array; raise ``KeyError`` or ``ValueError`` if the data doesn't contain it."""
         begin, end = self.data_offsets
         if not 0 <= begin <= end <= len(data):
-            raise ValueError("cut short")
+            raise ValueError("truncated")
         return np.frombuffer(data[begin:end], TYPES[self.dtype]).reshape(self.shape)
 
 
 def write_policy(policy: Policy, file: Path) -> None:
-    """Write a policy as one file, whole or not at all."""
+    """Write a policy to one file atomically."""
     rules = policy.game.rules
     header = Header(
         FORMAT, rules.name, rules.version, rules.model_dump(mode="json"), dict(policy.about),
         RoundingHeader(*policy.rounding), policy.network,
     )  # fmt: skip
-    head: dict[str, Any] = {"__metadata__": {"cheaptalk": msgspec.json.encode(header).decode()}}
-    parts, at = [], 0
+    tensors: dict[str, Any] = {"__metadata__": {"cheaptalk": msgspec.json.encode(header).decode()}}
+    parts, offset = [], 0
     for name, array in policy.weights.items():
         data = np.ascontiguousarray(array, dtype="<f4").tobytes()
-        head[name] = {
+        tensors[name] = {
             "dtype": "F32",
             "shape": list(array.shape),
-            "data_offsets": [at, at + len(data)],
+            "data_offsets": [offset, offset + len(data)],
         }
         parts.append(data)
-        at += len(data)
-    text = msgspec.json.encode(head)
+        offset += len(data)
+    text = msgspec.json.encode(tensors)
     text += b" " * (-len(text) % 8)
-    with whole_path(file) as half:
-        half.write_bytes(b"".join([len(text).to_bytes(8, "little"), text, *parts]))
+    with whole_path(file) as temporary:
+        temporary.write_bytes(b"".join([len(text).to_bytes(8, "little"), text, *parts]))
 
 
 def read_policy(file: Path | str) -> Policy:
-    """A policy from its file.
+    """Read a policy from its file.
 
     Raises:
-        PolicyError: it cannot be read, is none, or is of another version of its game.
+        PolicyError: it can't be read, isn't a policy, or is for another version of its game.
     """
     file = Path(file)
     try:
         if file.stat().st_size > LARGEST:
-            raise PolicyError(f"{file} is too large for a policy")
+            raise PolicyError(f"{file} is larger than a policy can be ({LARGEST:,} bytes)")
         data = file.read_bytes()
     except OSError as error:
         raise PolicyError(f"{file}: cannot be read: {error.strerror}") from None
@@ -241,70 +243,70 @@ def read_policy(file: Path | str) -> Policy:
         tensors = msgspec.json.decode(data[8 : 8 + length], type=dict[str, Any])
         header = msgspec.json.decode(tensors.pop("__metadata__")["cheaptalk"], type=Header)
         if header.format > FORMAT:
-            raise PolicyError(f"{file} is of a newer cheaptalk; upgrade to play it")
+            raise PolicyError(f"{file} was written by a newer cheaptalk; upgrade to use it")
         headers = msgspec.convert(tensors, dict[str, TensorHeader])
         weights = {name: tensor.read(data[8 + length :]) for name, tensor in headers.items()}
-        rules = game_box(header.game).rules.model_validate(header.parameters)
+        rules = get_game(header.game).rules.model_validate(header.parameters)
     except (KeyError, ValueError, TypeError, RecursionError):
-        raise PolicyError(f"{file} is no policy, or was cut short") from None
+        raise PolicyError(f"{file} is not a policy, or is truncated") from None
     if header.version != rules.version:
         raise PolicyError(
-            f"{file} was trained for version {header.version} of {rules.name}, and version "
-            f"{rules.version} is installed; train it anew"
+            f"{file} was trained for version {header.version} of {rules.name}, but version "
+            f"{rules.version} is installed; train it again"
         )
     rounding = Rounding(header.rounding.threshold, header.rounding.bins)
     try:
         return Policy(array_game(rules), weights, header.about, rounding, header.network)
     except PolicyError as error:
-        raise PolicyError(f"{file} cannot be played: {error}") from None
+        raise PolicyError(f"{file} cannot be used: {error}") from None
 
 
 @lru_cache(32)
-def _known(named: str, _digest: str) -> Policy:
-    """The policy of a name or file with this digest, which is read once."""
-    return read_policy(policy_file(named))
+def _known(name: str, _digest: str) -> Policy:
+    """Read a policy with this name and digest once."""
+    return read_policy(policy_file(name))
 
 
-def policy_file(named: str) -> Path:
-    """The file of a policy: one's own, or that of one which comes with the package.
+def policy_file(name: str) -> Path:
+    """Return the file of a policy: an included one by name, or a path.
 
     Raises:
-        PolicyError: there is none.
+        PolicyError: there is no such policy.
     """
-    if named in policy_names():
-        return SHIPPED / f"{named}{SUFFIX}"
-    if not Path(named).is_file():
-        known = suggest(named, policy_names())
-        raise PolicyError(f"there is no policy {known}: name a file, or one that comes with us")
-    return Path(named)
+    if name in policy_names():
+        return SHIPPED / f"{name}{SUFFIX}"
+    if not Path(name).is_file():
+        unknown = suggest(name, policy_names())
+        raise PolicyError(f"there is no policy {unknown}: give a file or an included policy's name")
+    return Path(name)
 
 
 def policy_names() -> list[str]:
-    """The names of the policies that come with the package, in order."""
-    return sorted(one.stem for one in SHIPPED.glob(f"*{SUFFIX}"))
+    """Return the sorted names of the included policies."""
+    return sorted(file.stem for file in SHIPPED.glob(f"*{SUFFIX}"))
 
 
-def _digest(named: str) -> str:
-    """Twenty hexadecimal digits that stand for a policy.
+def _digest(name: str) -> str:
+    """Return 20 hexadecimal digits that identify a policy's contents.
 
     Raises:
-        PolicyError: it cannot be read.
+        PolicyError: it can't be read.
     """
     try:
-        return sha256(policy_file(named).read_bytes()).hexdigest()[:20]
+        return sha256(policy_file(name).read_bytes()).hexdigest()[:20]
     except OSError as error:
-        raise PolicyError(f"{named}: cannot be read: {error.strerror}") from None
+        raise PolicyError(f"{name}: cannot be read: {error.strerror}") from None
 
 
 class Learned:
-    """A policy at a table with slower players; it makes no calls."""
+    """A policy as a player in matches with slower players; it makes no calls."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
 
-    def answer(self, asked: Asked) -> Thinking:
-        """Answer at once."""
-        return Answer(self.policy.decide(asked), Kind.OK)
+    def answer(self, request: DecisionRequest) -> Thinking:
+        """Answer immediately."""
+        return Answer(self.policy.decide(request), Kind.OK)
         yield  # a generator that yields nothing
 
 
@@ -312,8 +314,8 @@ class PolicySeat(SeatSpec):
     """A seat filled by a learned policy.
 
     Attributes:
-        policy: its file, or the name of one that comes with the package.
-        digest: of the file: one with other weights is another player.
+        policy: its file, or the name of an included policy.
+        digest: identifies the file's contents; other weights are another player.
     """
 
     instant: ClassVar[bool] = True
@@ -324,8 +326,8 @@ class PolicySeat(SeatSpec):
 
     @model_validator(mode="before")
     @classmethod
-    def _noted(cls, data: Any) -> Any:
-        """A policy that is written without a digest is the one that the file now holds."""
+    def _with_digest(cls, data: Any) -> Any:
+        """Add the digest of the current file if there is none."""
         if (
             isinstance(data, Mapping)
             and "digest" not in data
@@ -335,15 +337,15 @@ class PolicySeat(SeatSpec):
         return data
 
     def check(self) -> None:
-        """Refuse a file that is no policy, or another one than was seated.
+        """Check that the file is a policy and unchanged since the seat was created.
 
         Raises:
-            PolicyError: with the reason.
+            PolicyError: it isn't a policy, or it changed.
         """
         if _digest(self.policy) != self.digest:
             raise PolicyError(
-                f"{self.policy} is another policy than when it was seated; give two policies two "
-                "files"
+                f"{self.policy} has changed since it joined the study; use a separate file for "
+                "each policy"
             )
         self._read()
 
@@ -351,14 +353,14 @@ class PolicySeat(SeatSpec):
         return _known(self.policy, self.digest)
 
     def trained_for(self, game: Game) -> bool:
-        """Whether it plays this game, with whichever parameters."""
+        """Return whether it plays this game, with any parameters."""
         return bool(self._read().game.rules.name == game.name)
 
     def why_not(self, game: Game) -> str | None:
-        """Why it cannot sit down at a game that it plays; None where it can."""
+        """Return why it can't play this configuration of its game, or None if it can."""
         return self._read().why_not(game)
 
-    def seat(self, game: Game, place: str) -> "PolicySeat | None":
+    def seat(self, game: Game, seat_name: str) -> "PolicySeat | None":
         if not self.trained_for(game):
             return None
         reason = self.why_not(game)
@@ -373,15 +375,15 @@ class PolicySeat(SeatSpec):
         return self._read().decide
 
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> Learned:
-        """The policy, at a table with slower players."""
+        """Return the policy as a player in matches with slower players."""
         return Learned(self._read())
 
 
 class PoliciesForm(RosterForm):
-    """Policies under one name, each at the game and parameters that it was trained for.
+    """Several policies under one label, each for the configuration that it was trained for.
 
     Attributes:
-        policies: their files, or names of those that come with the package.
+        policies: files, or names of included policies.
     """
 
     exact: ClassVar[bool] = True
@@ -391,15 +393,15 @@ class PoliciesForm(RosterForm):
     def written(self) -> dict[str, Any]:
         return {"policies": self.policies}
 
-    def seat(self, game: Game, place: str) -> PolicySeat | None:
+    def seat(self, game: Game, seat_name: str) -> PolicySeat | None:
         reasons = []
-        for named in self.policies:
-            seat = PolicySeat.model_validate({"policy": named})
-            if seat.trained_for(game):
-                reason = seat.why_not(game)
+        for name in self.policies:
+            policy_seat = PolicySeat.model_validate({"policy": name})
+            if policy_seat.trained_for(game):
+                reason = policy_seat.why_not(game)
                 if reason is None:
-                    return seat
-                reasons.append(f"{named}: {reason}")
+                    return policy_seat
+                reasons.append(f"{name}: {reason}")
         if reasons:
             raise ValueError(f"policies: {'; '.join(reasons)}")
         return None

@@ -1,4 +1,4 @@
-"""Trainings by name: an algorithm, a game, how many matches, and settings."""
+"""Presets of trainings: algorithm, game, number of matches and settings."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -9,21 +9,21 @@ from pydantic import Field
 from cheaptalk.rules import CheaptalkError, Value
 
 MATCHES = 1_000_000
-"""To learn from where nobody says how many."""
+"""Default number of matches."""
 PAPER_MATCHES = 100_000_000
 PAPER_STEPS = 1_000_000
-OURS = "ours, for minutes on two cores"
+QUICK_SOURCE = "cheaptalk's settings, trained within minutes on two cores"
 
 
 class Preset(Value):
     """A training.
 
     Attributes:
-        algorithm: by name.
-        game: or the name of a configuration of one.
-        matches: to learn from in all.
+        algorithm: its name.
+        game: the name of a game or of a configuration.
+        matches: total number of matches.
         settings: those that differ from the algorithm's defaults.
-        source: where they are from, and how good what they make is.
+        source: the settings' source.
     """
 
     algorithm: str
@@ -48,7 +48,7 @@ def _rnad(game: str, table: str) -> Preset:
 def _quick(algorithm: str, game: str, matches: int, /, **settings: Any) -> Preset:
     return Preset(
         algorithm=algorithm, game=game, matches=matches,
-        settings={"threshold": 0.03, "bins": 32, **settings}, source=OURS,
+        settings={"threshold": 0.03, "bins": 32, **settings}, source=QUICK_SOURCE,
     )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def _quick_rnad(game: str, matches: int) -> Preset:
 
 
 LARGER = {"matches": 512, "policy_buffer": 400_000, "q_buffer": 200_000, "target": 50}
-"""Settings of fictitious self-play for games in which more can happen than in BG4."""
+"""Settings of fictitious self-play for games larger than BG4."""
 TRAININGS: Mapping[str, Preset] = MappingProxyType({
     "nfsp-bg4": _nfsp("BG4", "Table 6"),
     "nfsp-bg5": _nfsp("BG5", "Table 7", policy_buffer=1_000_000, q_buffer=500_000, updates=6,
@@ -81,34 +81,31 @@ TRAININGS: Mapping[str, Preset] = MappingProxyType({
         eta=0.1, opposed=False, exploration=0.1, force=20, beta=10, fine_tune=None,
     ),
 })  # fmt: skip
-"""The trainings that come with the package. The defaults of the algorithms are the appendix's for
-BG4."""
+"""The included trainings. The algorithms' defaults are the paper appendix's values for BG4."""
 
 
-def chosen(
-    named: str, game: str | None, matches: int | None, settings: Mapping[str, Any]
-) -> Preset:
-    """The training that is meant, of an algorithm or one of :data:`TRAININGS`, with changes.
+def chosen(name: str, game: str | None, matches: int | None, settings: Mapping[str, Any]) -> Preset:
+    """Return a training from :data:`TRAININGS` or an algorithm's name, with changes.
 
     >>> chosen("rnad-bg5", None, 1_000, {"rate": 0.001}).game
     'BG5'
 
     Args:
-        named: the algorithm, or the training.
-        game: what is wanted in place of the training's own; None for that.
-        matches: likewise.
-        settings: those that differ.
+        name: the algorithm or the training.
+        game: replaces the training's game; None to keep it.
+        matches: replaces the training's matches; None to keep them.
+        settings: settings to change.
 
     Raises:
-        CheaptalkError: an algorithm is named without a game.
+        CheaptalkError: an algorithm is given without a game.
     """
-    found = TRAININGS.get(named)
-    if found is None:
+    preset = TRAININGS.get(name)
+    if preset is None:
         if game is None:
             trainings = ", ".join(TRAININGS)
             raise CheaptalkError(
-                f"name a game with --game, or a training that has one: {trainings}"
+                f"name a game with --game, or use a training that includes one: {trainings}"
             )
-        return Preset(algorithm=named, game=game, matches=matches or MATCHES, settings=settings)
-    changes = {"game": game or found.game, "matches": matches or found.matches}
-    return found.model_copy(update={**changes, "settings": {**found.settings, **settings}})
+        return Preset(algorithm=name, game=game, matches=matches or MATCHES, settings=settings)
+    changes = {"game": game or preset.game, "matches": matches or preset.matches}
+    return preset.model_copy(update={**changes, "settings": {**preset.settings, **settings}})

@@ -1,4 +1,4 @@
-"""Probabilities rounded before they are played: the unlikely left out, the rest in equal parts."""
+"""Rounding of probabilities before play: drop unlikely actions, round the rest to multiples."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,11 +6,11 @@ from typing import NamedTuple
 from cheaptalk.arrays.games import Array, namespace
 
 TINY = 1e-4
-"""Parts below which nothing is rounded up: what floating point leaves of a multiple."""
+"""Tolerance for floating-point errors when rounding up."""
 
 
 def likeliest(shares: Array, count: int) -> Array:
-    """The likeliest actions, first ones first; shape (..., count)."""
+    """Return the most likely actions, ties by position; shape (..., count)."""
     return namespace(shares).argsort(-shares, axis=-1, stable=True)[..., :count]
 
 
@@ -18,44 +18,44 @@ class Rounding(NamedTuple):
     """How probabilities are rounded (Perolat and others 2022, on fine-tuning).
 
     Attributes:
-        threshold: actions that are less likely are left out, unless all are.
-        bins: probabilities are multiples of one over this; 0 for no such rounding.
+        threshold: actions below this probability are dropped, unless all are.
+        bins: probabilities are multiples of 1 / ``bins``; 0 for no rounding.
     """
 
     threshold: float = 0.0
     bins: int = 0
 
     def __call__(self, shares: Array, ordered: Callable[[Array, int], Array] = likeliest) -> Array:
-        """Probabilities, rounded; shape (..., actions) both.
+        """Round probabilities; shape (..., actions) of both.
 
         Args:
-            ordered: something faster that does as :func:`likeliest` does.
+            ordered: a faster equivalent of :func:`likeliest`.
         """
-        kept = without_unlikely(shares, self.threshold)
-        return in_parts(kept, self.bins, ordered) if self.bins else kept
+        likely = without_unlikely(shares, self.threshold)
+        return in_parts(likely, self.bins, ordered) if self.bins else likely
 
 
 AS_IT_IS = Rounding()
 
 
 def without_unlikely(shares: Array, threshold: float) -> Array:
-    """Probabilities of what is at least so likely; all of them where nothing is."""
+    """Drop actions below the threshold and renormalise; keep all if none reaches it."""
     xp = namespace(shares)
     likely = shares >= threshold
-    kept = xp.where(likely | ~likely.any(axis=-1, keepdims=True), shares, 0.0)
-    return kept / kept.sum(axis=-1, keepdims=True)
+    probabilities = xp.where(likely | ~likely.any(axis=-1, keepdims=True), shares, 0.0)
+    return probabilities / probabilities.sum(axis=-1, keepdims=True)
 
 
 def in_parts(shares: Array, bins: int, ordered: Callable[[Array, int], Array]) -> Array:
-    """Probabilities as multiples of 1 / ``bins``.
+    """Round probabilities to multiples of 1 / ``bins``.
 
-    The likeliest action is rounded up, then the next, until all parts are given away; so what is
-    least likely goes without, and no more than ``bins`` get any.
+    The most likely action is rounded up, then the next, until all parts are assigned; the least
+    likely actions get none.
     """
     xp, actions = namespace(shares), shares.shape[-1]
     order = ordered(shares, min(bins, actions))
-    wanted = xp.ceil(xp.take_along_axis(shares, order, axis=-1) * bins - TINY)
-    upto = xp.minimum(xp.cumsum(wanted, axis=-1), bins)
-    given = xp.diff(upto, axis=-1, prepend=xp.zeros_like(upto[..., :1]))
-    mine = order[..., None] == xp.arange(actions)
-    return (given[..., None] * mine).sum(axis=-2) / bins
+    requested = xp.ceil(xp.take_along_axis(shares, order, axis=-1) * bins - TINY)
+    total = xp.minimum(xp.cumsum(requested, axis=-1), bins)
+    parts = xp.diff(total, axis=-1, prepend=xp.zeros_like(total[..., :1]))
+    is_action = order[..., None] == xp.arange(actions)
+    return (parts[..., None] * is_action).sum(axis=-2) / bins

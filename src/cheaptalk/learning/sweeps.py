@@ -1,4 +1,4 @@
-"""Sweeps: a training for each combination of settings, several at the same time."""
+"""Sweeps: one training per combination of settings, run in parallel."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, as_completed
@@ -7,24 +7,24 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from cheaptalk.atomic_files import whole_path
 from cheaptalk.cluster import working
 from cheaptalk.learning.algorithms import Settings
 from cheaptalk.learning.logs import log_beside, logged
 from cheaptalk.learning.training import settings_of, train
 from cheaptalk.rules import CheaptalkError, Game
-from cheaptalk.whole_files import whole_path
 
-MOST = 1_000
-"""Trainings of a sweep at most."""
+MAX_TRAININGS = 1_000
+"""Maximum number of trainings in a sweep."""
 
 
 class Trained(NamedTuple):
     """A training of a sweep.
 
     Attributes:
-        settings: those that vary.
+        settings: the varied settings.
         policy: its file; the log is beside it.
-        told: the last line of the log: see :func:`.logged`.
+        told: the last line of the log; see :func:`.logged`.
     """
 
     settings: Mapping[str, Any]
@@ -33,7 +33,7 @@ class Trained(NamedTuple):
 
 
 class _Files(NamedTuple):
-    """What a training on another machine leaves behind."""
+    """The files of a training on another machine."""
 
     policy: bytes
     log: bytes
@@ -52,48 +52,56 @@ def sweep(
     on: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Trained]:
-    """Train a policy for each combination of settings, into a folder; what is there is not again.
+    """Train a policy for each combination of settings, into a folder; skip completed trainings.
 
-    Here a training that was stopped is taken up from its checkpoint. On a cluster a machine works
-    in a folder of its own, and what it had begun when it was lost is begun again elsewhere.
+    Locally, a stopped training resumes from its checkpoint. On a cluster, a training on a lost
+    machine restarts on another.
 
     Args:
-        algorithm: its name among :data:`.ALGORITHMS`.
-        settings: that all have, as they are written.
-        varied: values of settings that vary, by name; all combinations are trained.
-        matches: that each learns from.
-        folder: of the policies' files, made where there is none.
-        examined_every: as :func:`.train` takes it.
-        processes: how many train at once on this machine; scripts that ask for several stand behind
+        algorithm: its name in :data:`.ALGORITHMS`.
+        settings: the common settings.
+        varied: the values of varied settings, by name; all combinations are trained.
+        matches: matches that each learns from.
+        folder: of the policies' files, created if missing.
+        examined_every: see :func:`.train`.
+        processes: number of local processes; scripts that use several need
             ``if __name__ == "__main__"``.
-        on: a cluster whose machines train instead, as :func:`~cheaptalk.cluster.cluster` takes it.
-        progress: told how many have ended, of how many.
+        on: a cluster for the trainings; see :func:`~cheaptalk.cluster.cluster`.
+        progress: called with the numbers of completed and of all trainings.
 
     Returns:
         The trainings in the order of the combinations, the last setting varying fastest.
 
     Raises:
-        CheaptalkError: a setting is not legal or varies and does not, there are too many
-            combinations, or a training failed; what has ended stays.
+        CheaptalkError: a setting is invalid, or both fixed and varied; there are too many
+            combinations; or a training failed. Completed trainings are kept.
     """
-    chosen = _combinations(algorithm, settings, varied)
+    combinations = _combinations(algorithm, settings, varied)
     folder.mkdir(parents=True, exist_ok=True)
-    files = {name: folder / f"{name}.policy" for name in chosen}
-    left = {name: own for name, own in chosen.items() if not _has_learned(files[name], matches)}
-    done = len(chosen) - len(left)
-    with working(processes, on, "what was trained is kept; train fewer at once") as pool:
+    files = {name: folder / f"{name}.policy" for name in combinations}
+    pending = {
+        name: job_settings
+        for name, job_settings in combinations.items()
+        if not _has_learned(files[name], matches)
+    }
+    done = len(combinations) - len(pending)
+    with working(processes, on, "completed trainings are kept; run fewer at once") as pool:
         running: dict[Future[Any], str] = {}
-        for name, own in left.items():
-            task = algorithm, rules, own, matches, examined_every
-            far = pool.submit(_far, *task) if on else pool.submit(_here, *task, files[name])
-            running[far] = name
+        for name, job_settings in pending.items():
+            task = algorithm, rules, job_settings, matches, examined_every
+            future = (
+                pool.submit(_train_remotely, *task)
+                if on
+                else pool.submit(_train_locally, *task, files[name])
+            )
+            running[future] = name
         for future in as_completed(running):
-            found = future.result()
-            if found is not None:
-                _put(found, files[running[future]])
+            result = future.result()
+            if result is not None:
+                _put(result, files[running[future]])
             done += 1
             if progress is not None:
-                progress(done, len(chosen))
+                progress(done, len(combinations))
     return [
         Trained(dict(zip(varied, values, strict=True)), file, logged(file)[-1])
         for values, file in zip(product(*varied.values()), files.values(), strict=True)
@@ -103,26 +111,30 @@ def sweep(
 def _combinations(
     algorithm: str, settings: Mapping[str, Any], varied: Mapping[str, Sequence[Any]]
 ) -> dict[str, Settings]:
-    """The settings of all trainings, by what their files are called."""
-    both = next((name for name in varied if name in settings), None)
-    if both is not None:
-        raise CheaptalkError(f"{both}: a setting varies or is set, not both")
+    """Return the settings of all trainings, by file name."""
+    duplicate = next((name for name in varied if name in settings), None)
+    if duplicate is not None:
+        raise CheaptalkError(f"{duplicate}: a setting is either fixed or varied, not both")
     empty = next((name for name, values in varied.items() if not values), None)
     if empty is not None:
-        raise CheaptalkError(f"{empty}: no value is given; write {empty}=[1, 2]")
-    found = {}
+        raise CheaptalkError(f"{empty}: no values given; for example, write {empty}=[1, 2]")
+    combinations = {}
     for values in product(*varied.values()):
-        own = dict(zip(varied, values, strict=True))
-        name = ",".join(f"{key}={_word(value)}" for key, value in own.items())
-        found[name] = settings_of(algorithm, {**settings, **own})
-        if len(found) > MOST:
-            raise CheaptalkError(f"more than {MOST:,} combinations of settings; leave values out")
-    return found
+        varying = dict(zip(varied, values, strict=True))
+        name = ",".join(f"{key}={_file_name_part(value)}" for key, value in varying.items())
+        combinations[name] = settings_of(algorithm, {**settings, **varying})
+        if len(combinations) > MAX_TRAININGS:
+            raise CheaptalkError(
+                f"more than {MAX_TRAININGS:,} combinations of settings; remove some values"
+            )
+    return combinations
 
 
-def _word(value: Any) -> str:
-    """A value in the name of a file."""
-    return "".join(one if one.isalnum() or one in ".-+" else "_" for one in str(value))
+def _file_name_part(value: Any) -> str:
+    """Return a value as part of a file name."""
+    return "".join(
+        character if character.isalnum() or character in ".-+" else "_" for character in str(value)
+    )
 
 
 def _has_learned(policy: Path, matches: int) -> bool:
@@ -130,22 +142,22 @@ def _has_learned(policy: Path, matches: int) -> bool:
     return bool(rows) and rows[-1]["matches"] >= matches
 
 
-def _here(
+def _train_locally(
     algorithm: str, rules: Game, settings: Settings, matches: int, examined_every: int, out: Path
 ) -> None:
     train(algorithm, rules, settings, matches, out, examined_every=examined_every)
 
 
-def _far(
+def _train_remotely(
     algorithm: str, rules: Game, settings: Settings, matches: int, examined_every: int
 ) -> _Files:
-    with TemporaryDirectory() as made:
-        out = Path(made) / "policy"
-        _here(algorithm, rules, settings, matches, examined_every, out)
+    with TemporaryDirectory() as folder:
+        out = Path(folder) / "policy"
+        _train_locally(algorithm, rules, settings, matches, examined_every, out)
         return _Files(out.read_bytes(), log_beside(out).read_bytes())
 
 
-def _put(found: _Files, policy: Path) -> None:
-    for file, content in ((log_beside(policy), found.log), (policy, found.policy)):
-        with whole_path(file) as half:
-            half.write_bytes(content)
+def _put(result: _Files, policy: Path) -> None:
+    for file, content in ((log_beside(policy), result.log), (policy, result.policy)):
+        with whole_path(file) as temporary:
+            temporary.write_bytes(content)

@@ -1,9 +1,9 @@
-"""Small games solved exactly: best responses by looking at all that can happen, and CFR.
+"""Exact solutions of small games: best responses on the full game tree, and CFR.
 
-A game is written out as a tree, level by level: all deals, and all legal actions after each. What a
-player knows tells its decisions apart; nothing else does. So policies are tables, and how much
-anybody could gain by another strategy is known to the last digit. Learned policies are held
-against this where the game is small.
+A game is expanded into a tree, level by level: all instances, and all legal actions after each.
+Decisions are distinguished by the player's observation only, so policies are tables, and the gain
+from any other strategy can be computed exactly. In small games, learned policies are compared with
+these solutions.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,88 +14,87 @@ from numpy.typing import NDArray
 
 from cheaptalk.arrays.games import ArrayGame
 from cheaptalk.games.extras import needed
-from cheaptalk.rules import CheaptalkError, Deal
+from cheaptalk.rules import CheaptalkError, Instance
 
 np = needed("numpy")
 
 Floats: TypeAlias = "NDArray[Any]"
-Whole: TypeAlias = "NDArray[Any]"
+Integers: TypeAlias = "NDArray[Any]"
 Policy: TypeAlias = "list[Floats]"
-"""For each level of a tree, the probability of each action in each decision; shape (decisions,
-actions)."""
-MOST = 5_000_000
-"""Nodes up to which a tree is written out, where nobody says how many."""
+"""The probability of each action in each decision, by level; shape (decisions, actions)."""
+MAX_NODES = 5_000_000
+"""Default maximum number of nodes in a tree."""
 
 
 class TooLarge(CheaptalkError):
-    """A game has more that can happen than is written out."""
+    """A game's tree exceeds the maximum number of nodes."""
 
 
 class Level(NamedTuple):
-    """The nodes of a tree after so many actions.
+    """The nodes of a tree after a given number of actions.
 
     Attributes:
-        over: which have ended; shape (nodes).
-        returns: what players get there, 0 before the end; shape (nodes, players).
+        over: whether the match has ended; shape (nodes).
+        returns: the players' payoffs, 0 before the end; shape (nodes, players).
         player: whose turn it is; shape (nodes).
-        decision: which decision of the level a node belongs to, -1 where it has ended.
-        seen: what the player knows in each decision; shape (decisions, observation).
-        legal: which actions there are in each decision; shape (decisions, actions).
-        parent, action: of each node of the next level.
+        decision: the node's decision in the level, -1 after the end; shape (nodes).
+        seen: the observation of each decision; shape (decisions, observation).
+        legal: the legal actions of each decision; shape (decisions, actions).
+        parent, action: parent node and action of each node of the next level.
     """
 
-    over: Whole
+    over: Integers
     returns: Floats
-    player: Whole
-    decision: Whole
+    player: Integers
+    decision: Integers
     seen: Floats
-    legal: Whole
-    parent: Whole
-    action: Whole
+    legal: Integers
+    parent: Integers
+    action: Integers
 
 
 class Tree:
-    """All that can happen in a game.
+    """The full tree of a game.
 
     Args:
-        game: whose matches they are.
-        deals: those that there are; by default all of the game.
-        chances: their probabilities; all alike without.
-        most: nodes up to which it is written out.
+        game: the array game.
+        instances: the possible instances; by default all of the game.
+        chances: their probabilities; by default equal.
+        max_nodes: maximum number of nodes.
 
     Attributes:
-        levels: by how many actions were taken.
-        deals: those that there are, the first nodes.
-        chances: of the deals; shape (deals).
+        levels: nodes by number of actions taken.
+        instances: the possible instances, which are the first nodes.
+        chances: the instances' probabilities; shape (instances).
 
     Raises:
-        TooLarge: there would be more nodes.
-        NotArrayed: the game has more deals than can be listed.
+        TooLarge: there are more nodes than the maximum.
+        NotArrayed: the game has more instances than can be listed.
     """
 
     def __init__(
         self,
         game: ArrayGame[Any, Any],
-        deals: Sequence[Deal] | None = None,
+        instances: Sequence[Instance] | None = None,
         chances: Sequence[float] | None = None,
-        most: int = MOST,
+        max_nodes: int = MAX_NODES,
     ) -> None:
         self.game = game
-        if deals is None:
-            deals, chances = game.every_deal()
-        self.deals = list(deals)
-        count = len(deals)
+        if instances is None:
+            instances, chances = game.every_instance()
+        self.instances = list(instances)
+        count = len(instances)
         self.chances = np.full(count, 1 / count) if chances is None else np.asarray(chances)
         self.levels: list[Level] = []
-        state, nodes = game.of_deals(deals), 0
+        state, nodes = game.from_instances(instances), 0
         while True:
             level = _level(game, state)
             self.levels.append(level)
             nodes += len(level.over) + len(level.parent)
-            if nodes > most:
+            if nodes > max_nodes:
                 raise TooLarge(
-                    f"{game.rules.name} has more than {most:,} nodes; take smaller parameters, or "
-                    "fewer deals"
+                    f"{game.rules.name} has more than {max_nodes:,} nodes; use smaller parameters "
+                    "or fewer instances"
                 )
             if not len(level.parent):
                 return
@@ -104,84 +103,92 @@ class Tree:
 
     @property
     def decisions(self) -> int:
-        """How many decisions there are, of all players."""
+        """Total number of decisions of all players."""
         return sum(len(level.seen) for level in self.levels)
 
     def uniform(self) -> Policy:
-        """The policy that takes every legal action as often."""
+        """Return the policy that takes all legal actions with equal probability."""
         return [level.legal / np.maximum(level.legal.sum(axis=1), 1)[:, None]
                 for level in self.levels]  # fmt: skip
 
-    def policy(self, of: Callable[[Floats, Whole], Floats]) -> Policy:
-        """The table of a policy that is a function of observations and legal actions."""
+    def policy(self, probabilities: Callable[[Floats, Integers], Floats]) -> Policy:
+        """Return the table of a policy, a function of observations and legal actions."""
         return [
-            of(level.seen, level.legal) if len(level.seen) else level.legal.astype(float)
+            probabilities(level.seen, level.legal) if len(level.seen) else level.legal.astype(float)
             for level in self.levels
         ]
 
     def reach(self, policy: Policy) -> list[Floats]:
-        """How likely each player's own actions make each node, and luck in the last column."""
+        """Return each node's reach probabilities by player; those of chance in the last column."""
         players = len(self.game.players)
-        found = [np.ones((len(self.chances), players + 1))]
-        found[0][:, players] = self.chances
+        reaches = [np.ones((len(self.chances), players + 1))]
+        reaches[0][:, players] = self.chances
         for level, table in zip(self.levels, policy, strict=True):
-            nodes = found[-1][level.parent]
-            taken = table[level.decision[level.parent], level.action]
-            nodes[np.arange(len(nodes)), level.player[level.parent]] *= taken
-            found.append(nodes)
-        return found[:-1]
+            nodes = reaches[-1][level.parent]
+            chance = table[level.decision[level.parent], level.action]
+            nodes[np.arange(len(nodes)), level.player[level.parent]] *= chance
+            reaches.append(nodes)
+        return reaches[:-1]
 
     def values(self, policy: Policy) -> list[Floats]:
-        """What players get from each node on, in expectation; shape (nodes, players) a level."""
+        """Return the players' expected payoffs from each node; shape (nodes, players) per level."""
         below: Floats = np.zeros((0, len(self.game.players)))
-        found: list[Floats] = []
+        expected: list[Floats] = []
         for level, table in zip(reversed(self.levels), reversed(policy), strict=True):
-            here = level.returns.copy()
-            taken = table[level.decision[level.parent], level.action]
-            np.add.at(here, level.parent, taken[:, None] * below)
-            found.append(here)
-            below = here
-        return found[::-1]
+            current = level.returns.copy()
+            chance = table[level.decision[level.parent], level.action]
+            np.add.at(current, level.parent, chance[:, None] * below)
+            expected.append(current)
+            below = current
+        return expected[::-1]
 
     def expected(self, policy: Policy) -> Floats:
-        """What players get in expectation where all follow a policy; shape (players)."""
-        found: Floats = self.chances @ self.values(policy)[0]
-        return found
+        """Return the players' expected payoffs if all follow a policy; shape (players)."""
+        payoffs: Floats = self.chances @ self.values(policy)[0]
+        return payoffs
 
     def best_response(self, policy: Policy, player: int) -> tuple[float, Policy]:
-        """The most that a player can get where all others follow a policy, and how.
+        """Return a player's best response to a policy.
 
         Returns:
-            what it gets in expectation, and the policy with its own decisions replaced.
+            Its expected payoff, and the policy with the player's decisions replaced.
         """
         below: Floats = np.zeros(0)
         best: Policy = []
-        everyone = reversed(list(zip(self.levels, policy, self.reach(policy), strict=True)))
-        for level, table, reach in everyone:
-            others = np.delete(reach, player, axis=1).prod(axis=1)
-            mine = (level.player == player) & ~level.over.astype(bool)
-            worth = np.full(level.legal.shape, 0.0)
-            own = mine[level.parent]
-            edges = level.parent[own]
-            np.add.at(worth, (level.decision[edges], level.action[own]), others[edges] * below[own])
-            choice = np.where(level.legal, worth, -np.inf).argmax(axis=1) if len(worth) else []
+        reversed_levels = reversed(list(zip(self.levels, policy, self.reach(policy), strict=True)))
+        for level, table, reach in reversed_levels:
+            others_reach = np.delete(reach, player, axis=1).prod(axis=1)
+            is_own_node = (level.player == player) & ~level.over.astype(bool)
+            action_values = np.full(level.legal.shape, 0.0)
+            is_own_edge = is_own_node[level.parent]
+            edges = level.parent[is_own_edge]
+            np.add.at(
+                action_values,
+                (level.decision[edges], level.action[is_own_edge]),
+                others_reach[edges] * below[is_own_edge],
+            )
+            choice = (
+                np.where(level.legal, action_values, -np.inf).argmax(axis=1)
+                if len(action_values)
+                else []
+            )
             played = table.copy()
-            decided = np.unique(level.decision[mine])
+            decided = np.unique(level.decision[is_own_node])
             played[decided] = 0.0
             played[decided, np.asarray(choice, dtype=int)[decided]] = 1.0
-            taken = played[level.decision[level.parent], level.action]
+            chance = played[level.decision[level.parent], level.action]
             below = level.returns[:, player] + np.bincount(
-                level.parent, taken * below, minlength=len(level.over)
+                level.parent, chance * below, minlength=len(level.over)
             )
             best.append(played)
         return float(self.chances @ below), best[::-1]
 
     def gains(self, policy: Policy) -> Floats:
-        """What each player could gain by leaving a policy alone, 0 or more; shape (players)."""
-        now = self.expected(policy)
-        best = [self.best_response(policy, player)[0] for player in range(len(now))]
-        found: Floats = np.maximum(np.array(best) - now, 0.0)
-        return found
+        """Return each player's gain from a best response, 0 or more; shape (players)."""
+        current = self.expected(policy)
+        best = [self.best_response(policy, player)[0] for player in range(len(current))]
+        differences: Floats = np.maximum(np.array(best) - current, 0.0)
+        return differences
 
 
 def _level(game: ArrayGame[Any, Any], state: Any) -> Level:
@@ -190,22 +197,24 @@ def _level(game: ArrayGame[Any, Any], state: Any) -> Level:
     legal = np.asarray(game.legal(state))
     running = np.flatnonzero(~over)
     seen = np.asarray(game.observe(state, player))[running]
-    told, first, inverse = np.unique(seen, axis=0, return_index=True, return_inverse=True)
+    observations, first, inverse = np.unique(seen, axis=0, return_index=True, return_inverse=True)
     decision = np.full(len(over), -1)
     decision[running] = inverse.reshape(-1)
     parent, action = np.nonzero(legal)
     returns = np.asarray(game.returns(state), dtype=float)
-    return Level(over, returns, player, decision, told, legal[running[first]], parent, action)
+    return Level(
+        over, returns, player, decision, observations, legal[running[first]], parent, action
+    )
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What CFR came to.
+    """The result of CFR.
 
     Attributes:
-        tree: of the game.
+        tree: the game's tree.
         policy: the average policy.
-        gains: what each player could gain by leaving it, as it went: by iterations, each a list.
+        gains: each player's gain from a best response, by iteration.
     """
 
     tree: Tree
@@ -214,25 +223,25 @@ class Solution:
 
 
 def solve(
-    tree: Tree, iterations: int = 1_000, *, looks: int = 10,
+    tree: Tree, iterations: int = 1_000, *, evaluations: int = 10,
     progress: Callable[[int, Floats], None] | None = None,
 ) -> Solution:  # fmt: skip
-    """Counterfactual regret minimisation: CFR+ with linear averaging and turns.
+    """Solve a game by counterfactual regret minimisation: alternating CFR+ with linear averaging.
 
-    In turns each player's regrets, never below 0, are renewed against the others as they now
-    play, and every decision takes actions in proportion to their regrets. The average of all
-    policies, later ones weighing more, is what comes of it (Tammelin 2014; Zinkevich and others
-    2007). In a game of pure conflict it approaches an equilibrium; elsewhere nothing promises
-    that, so the gains that are left are looked at.
+    Players take turns: a player's regrets, floored at 0, are updated against the others' current
+    policies, and each decision plays actions in proportion to their regrets. The result is the
+    average of all policies, weighted by iteration (Tammelin 2014; Zinkevich and others 2007). In
+    two-player zero-sum games it approaches an equilibrium; in others there is no guarantee, so
+    check the remaining gains.
 
     Args:
-        iterations: how often all players' regrets are renewed.
-        looks: how often the gains are reckoned on the way, the last time at the end.
-        progress: called at each look with the iterations done and the players' gains.
+        iterations: updates of all players' regrets.
+        evaluations: how often gains are computed, evenly spaced, with one at the end.
+        progress: called at each evaluation with the iteration and the players' gains.
     """
     regrets = [np.zeros(level.legal.shape) for level in tree.levels]
     sums = [np.zeros(level.legal.shape) for level in tree.levels]
-    every = max(1, iterations // looks)
+    every = max(1, iterations // evaluations)
     gains: dict[int, list[float]] = {}
     for number in range(1, iterations + 1):
         for player in range(len(tree.game.players)):
@@ -242,35 +251,35 @@ def solve(
                 tree.levels, policy, sums, tree.reach(policy), strict=True
             ):
                 weight = np.zeros(len(level.seen))
-                mine = np.flatnonzero((level.player == player) & (level.decision >= 0))
-                weight[level.decision[mine]] = reach[mine, player]
+                own_nodes = np.flatnonzero((level.player == player) & (level.decision >= 0))
+                weight[level.decision[own_nodes]] = reach[own_nodes, player]
                 total += number * weight[:, None] * table
         if number % every == 0 or number == iterations:
-            left = tree.gains(_normal(tree, sums))
-            gains[number] = left.tolist()
+            remaining = tree.gains(_normal(tree, sums))
+            gains[number] = remaining.tolist()
             if progress:
-                progress(number, left)
+                progress(number, remaining)
     return Solution(tree, _normal(tree, sums), gains)
 
 
 def _renew(tree: Tree, policy: Policy, player: int, regrets: list[Floats]) -> None:
-    """Add a player's regrets under a policy, and let none fall below 0."""
+    """Add a player's regrets under a policy, floored at 0."""
     values, reaches = tree.values(policy), tree.reach(policy)
-    for at, (level, reach) in enumerate(zip(tree.levels, reaches, strict=True)):
-        own = (level.player == player)[level.parent]
-        edges, action = level.parent[own], level.action[own]
+    for index, (level, reach) in enumerate(zip(tree.levels, reaches, strict=True)):
+        is_own = (level.player == player)[level.parent]
+        edges, action = level.parent[is_own], level.action[is_own]
         if not len(edges):
             continue
-        others = np.delete(reach[edges], player, axis=1).prod(axis=1)
-        more = values[at + 1][own, player] - values[at][edges, player]
-        np.add.at(regrets[at], (level.decision[edges], action), others * more)
-        np.maximum(regrets[at], 0.0, out=regrets[at])
+        others_reach = np.delete(reach[edges], player, axis=1).prod(axis=1)
+        regret = values[index + 1][is_own, player] - values[index][edges, player]
+        np.add.at(regrets[index], (level.decision[edges], action), others_reach * regret)
+        np.maximum(regrets[index], 0.0, out=regrets[index])
 
 
 def _normal(tree: Tree, weights: list[Floats]) -> Policy:
-    """Probabilities in proportion to weights, all legal actions alike where these are 0."""
-    found = []
-    for table, even in zip(weights, tree.uniform(), strict=True):
+    """Return probabilities in proportion to weights; uniform over legal actions if all are 0."""
+    normalised = []
+    for table, uniform in zip(weights, tree.uniform(), strict=True):
         total = table.sum(axis=1, keepdims=True)
-        found.append(np.where(total > 0, table / np.where(total > 0, total, 1.0), even))
-    return found
+        normalised.append(np.where(total > 0, table / np.where(total > 0, total, 1.0), uniform))
+    return normalised

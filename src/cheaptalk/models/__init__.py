@@ -1,4 +1,4 @@
-"""Chat models behind one small protocol: messages in, text and usage out."""
+"""Clients for chat models: messages in, text and usage out."""
 
 import lazy_loader
 

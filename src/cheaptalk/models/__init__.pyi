@@ -1,7 +1,7 @@
-from . import guests as guests
 from . import model_strings as model_strings
 from . import prices as prices
 from . import providers as providers
+from . import remote_agents as remote_agents
 from . import settings as settings
 from . import structured_output as structured_output
 from .calls import (

@@ -1,4 +1,4 @@
-"""A call to a chat model and what comes of it."""
+"""Calls to chat models and their replies."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeAlias
@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Frozen(BaseModel):
-    """Plain data, immutable and without other fields."""
+    """Base class of immutable data without extra fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -22,19 +22,18 @@ class ChatMessage(Frozen):
 Reasoning: TypeAlias = (
     Literal["none", "minimal", "low", "medium", "high"] | Annotated[int, Field(ge=1, strict=True)]
 )
-"""How much a model is to reason before it answers: a level, or a budget of tokens."""
+"""The amount of reasoning before an answer: a level, or a number of tokens."""
 Route: TypeAlias = Literal["schema", "tool", "text"]
-"""How an answer is asked for: by the provider's own JSON schema, as the arguments of a tool, or in
-words alone."""
+"""An answer format: the provider's JSON schema mode, the arguments of a tool, or plain text."""
 AskedRoute: TypeAlias = Literal["auto", Route]
-"""A route, or the strictest that the server knows."""
+"""An answer format; ``auto`` is the strictest that the server supports."""
 
 
 class ModelSettings(Frozen):
-    """How a model is to answer. What is not set is left to the provider and not sent.
+    """Settings of a model; unset ones are not sent.
 
-    Not every model takes every setting: :func:`~cheaptalk.models.check_settings` says which. With
-    ``stream`` the answer comes in pieces as it is written, which keeps long connections alive.
+    :func:`~cheaptalk.models.check_settings` checks which settings a model supports. ``stream``
+    streams the response, which keeps long connections alive.
     """
 
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
@@ -47,13 +46,13 @@ class ModelSettings(Frozen):
 
 
 class AnswerForm(Frozen):
-    """The form of the answer that is wanted.
+    """The required form of an answer.
 
     Attributes:
-        name: of the answer's type.
+        name: the name of the answer's type.
         json_schema: its JSON schema.
-        route: how to ask for it; ``auto`` takes the strictest that the server knows.
-        example: a legal answer, for scripted models alone: no other is ever shown it.
+        route: the answer format; ``auto`` uses the strictest that the server supports.
+        example: a legal answer, used only by scripted models.
     """
 
     name: str
@@ -69,9 +68,9 @@ class ModelCall(Frozen):
         model: the model string, such as ``openai/gpt-4o`` or ``vllm/NAME@http://host:8000/v1``.
         messages: the conversation so far.
         settings: sampling settings.
-        form: the form of the answer that is wanted, where one is.
-        game: the game that the call is about, which agents are told.
-        seat: the seat whose call it is, which agents are told.
+        form: the required form of the answer, if any.
+        game: the game's name, which is sent to agents.
+        seat: the seat's name, which is sent to agents.
     """
 
     model: str
@@ -83,15 +82,15 @@ class ModelCall(Frozen):
 
 
 class Failure(StrEnum):
-    """Why a call brought no answer."""
+    """Why a call has no answer."""
 
     REFUSED = "refused"
     """The model declined."""
     FILTERED = "filtered"
-    """A filter of the provider's stopped the question or the answer."""
+    """The provider's content filter blocked the prompt or the answer."""
     TIMED_OUT = "timed_out"
     LEFT = "left"
-    """The person who was asked has left for good."""
+    """The person has left permanently."""
     PROVIDER_ERROR = "provider_error"
 
 
@@ -99,10 +98,10 @@ class Usage(Frozen):
     """Tokens of one call.
 
     Attributes:
-        input_tokens: of the question, cached ones included.
-        output_tokens: of the answer, reasoning included.
-        cached_tokens: those of the input that the provider had read before.
-        reasoning_tokens: those of the output that were spent on reasoning.
+        input_tokens: prompt tokens, including cached ones.
+        output_tokens: response tokens, including reasoning.
+        cached_tokens: input tokens from the provider's prompt cache.
+        reasoning_tokens: output tokens spent on reasoning.
     """
 
     input_tokens: int = 0
@@ -115,34 +114,33 @@ class Usage(Frozen):
 
 
 class Reply(Frozen):
-    """What a call brought.
+    """The result of a call.
 
     Attributes:
-        text: the reply's text, character for character; None when the call failed.
-        failure: why there is no text.
-        detail: the provider's own words about a failure.
-        retry: whether trying again may help.
-        retry_after: seconds after which the provider wants to be asked again.
-        status: the HTTP status of a failure that came with one.
-        unreached: true where no server could be reached, so that nothing was sent.
-        id: what the server calls this reply; None if it may not be unique.
-        model: the model id that came back.
-        fingerprint: what the provider calls the system behind it.
-        finish: the provider's finish reason; ``length`` where the text was cut off.
-        route: how the answer was asked for.
-        rerouted: true where the server refused that way, and another is left: sent again, the call
-            takes it.
-        tools: the tools that the model called, by name; None where it called none.
-        sent: the settings that went over the wire.
-        reasoning: the model's reasoning, where the provider gives it; never part of the answer.
+        text: the verbatim text; None if the call failed.
+        failure: the kind of failure, if any.
+        detail: the provider's error message.
+        retry: whether a retry may succeed.
+        retry_after: the provider's requested delay before a retry, in seconds.
+        status: the HTTP status of a failure, if any.
+        unreached: true if no server was reached and nothing was sent.
+        id: the server's id of the reply; None if it may not be unique.
+        model: the model id that the server reported.
+        fingerprint: the provider's system fingerprint.
+        finish: the provider's finish reason; ``length`` if the text was truncated.
+        route: the answer format used.
+        rerouted: true if the server rejected the format and the next attempt uses another.
+        tools: names of the tools that the model called; None for none.
+        sent: the settings that were sent.
+        reasoning: the model's reasoning, if reported; never part of the answer.
         usage: tokens used.
-        reported: what the server said of tokens, as JSON, where that cannot be true: ``usage`` is
-            then our own count, at the high end.
-        seconds: from sending to the last byte.
-        cached: whether it was bought before and taken from the cache.
-        saved: what it cost when it was bought, for one from the cache; no part of ``usage``.
-        batch: whether it came from a provider's batch, which is cheaper.
-        dollars: what it cost at the prices of the time; None where the price is not known.
+        reported: the server's implausible token counts as JSON; ``usage`` is then our own upper
+            estimate.
+        seconds: duration from sending to the last byte.
+        cached: whether it came from the response cache.
+        saved: the original usage of a cached reply; not part of ``usage``.
+        batch: whether it came from a provider's batch, which costs less.
+        dollars: its cost at the time; None if the price is unknown.
     """
 
     text: str | None = None
@@ -171,10 +169,10 @@ class Reply(Frozen):
 
     @property
     def uncounted(self) -> bool:
-        """Whether nobody knows its tokens: no count came, and the call was not turned away."""
+        """Whether its tokens are unknown: there is no count, and the call was not rejected."""
         return not (self.usage.input_tokens or self.status or self.unreached)
 
     @property
     def truncated(self) -> bool:
-        """Whether the text breaks off because no more tokens were allowed."""
+        """Whether the text was truncated at the token limit."""
         return self.text is not None and self.finish == "length"

@@ -1,22 +1,22 @@
-"""The providers that come with the package: one entry each.
+"""The built-in providers.
 
-What their models take follows the providers' documentation as of November 2026.
+Supported settings follow the providers' documentation as of November 2026.
 """
 
 from cheaptalk.models.calls import Route
 from cheaptalk.models.providers import CHAT, LOCAL, SAMPLING, Family, Level, Provider, same
 
 ANSWER_TOKENS = 4_096
-"""Tokens that Anthropic's models may answer with, beside their reasoning, unless a study says."""
+"""Default ``max_tokens`` of Anthropic's models, excluding reasoning."""
 LOCAL_TOKENS = 1_024
-"""Likewise for a model in this process."""
+"""Default ``max_tokens`` of a model in this process."""
 EXACT = {"provider": {"require_parameters": True}}
-"""OpenRouter drops what a model does not take, unless it is told not to."""
+"""Prevents OpenRouter from dropping unsupported settings silently."""
 ALL: tuple[Level, ...] = ("none", "minimal", "low", "medium", "high")
 SOME: tuple[Level, ...] = ("minimal", "low", "medium", "high")
 THREE: tuple[Level, ...] = ("low", "medium", "high")
 SWITCH: tuple[Level, ...] = ("none", "high")
-"""Levels of a model whose reasoning is on or off: a level between them would be a pretence."""
+"""Levels of a model whose reasoning is either on or off."""
 
 OPENAI = CHAT | {"max_tokens": "max_completion_tokens"}
 OPENAI_REASONING = {"max_tokens": "max_completion_tokens"} | same("seed", "stream")
@@ -108,7 +108,8 @@ OURS = {
     "azure-openai": Provider(
         "${AZURE_OPENAI_ENDPOINT}/openai/v1", "AZURE_OPENAI_API_KEY", header="api-key",
         aliases=("azure", "azureopenai", "azure_openai", "azure-ai", "azureai"),
-        advice="its NAME is that of your deployment, and AZURE_OPENAI_ENDPOINT is the URL of your "
+        advice="use your deployment's name as NAME, and set AZURE_OPENAI_ENDPOINT to the URL of "
+        "your "
         "resource",
         models=OPENAI_MODELS,
     ),
@@ -143,7 +144,7 @@ OURS = {
     ),
     "openai-compatible": Provider(needs_key=False, aliases=("openai_compatible", "custom")),
     "agent": Provider(needs_key=False, protocol="agent", models=(Family("*", {}, routes=FORMS),)),
-    "guest": Provider(needs_key=False, protocol="guest", models=(Family("*", {}, routes=FORMS),)),
+    "remote": Provider(needs_key=False, protocol="remote", models=(Family("*", {}, routes=FORMS),)),
     "hf": Provider(
         needs_key=False, protocol="in process", aliases=("huggingface", "hugging-face"),
         models=(Family("*", LOCAL, "switch", SWITCH, routes=TEXT, answer_tokens=LOCAL_TOKENS),),
@@ -153,4 +154,4 @@ OURS = {
         models=(Family("*", CHAT, "level", ALL, budget=True, streamed={}),),
     ),
 }  # fmt: skip
-"""The entries by the first part of a model string."""
+"""Entries by the first part of a model string."""

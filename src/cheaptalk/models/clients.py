@@ -1,4 +1,4 @@
-"""Clients for all models and for all batch endpoints, chosen by the model string."""
+"""Clients for models and batch endpoints, selected by model string."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,31 +9,31 @@ from cheaptalk.models.batch.anthropic import AnthropicBatches
 from cheaptalk.models.batch.openai import OpenAIBatches
 from cheaptalk.models.batch.protocol import BatchServer
 from cheaptalk.models.calls import ModelCall, Reply, Route
-from cheaptalk.models.guests import Guests
 from cheaptalk.models.http import agent, anthropic, openai
 from cheaptalk.models.http.failures import hinted
-from cheaptalk.models.http.transport import CALL_HEADER, Wire
+from cheaptalk.models.http.transport import CALL_HEADER, HttpTransport
 from cheaptalk.models.local import LocalModels
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.providers import BatchProtocol, Protocol
+from cheaptalk.models.remote_agents import RemoteAgents
 from cheaptalk.models.scripted import ScriptedModels
 from cheaptalk.models.settings import wire as settings_sent
-from cheaptalk.models.structured_output import Known, offered
+from cheaptalk.models.structured_output import RouteSupport, offered
 from cheaptalk.models.usage import metered
 
 
 class Client(TypingProtocol):
-    """Makes calls over one protocol. Whatever a server does comes back as a reply."""
+    """A client for one protocol; all failures are returned as replies."""
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         """Make one call.
 
         Args:
-            number: identifies the call in the server's log.
-            deadline: seconds until the call counts as timed out, from sending to the last byte.
+            number: the call's id for the server's log.
+            deadline: timeout in seconds, from sending to the last byte.
 
         Raises:
-            ValueError: the model does not take the call's settings.
+            ValueError: the model does not support the call's settings.
         """
 
 
@@ -41,31 +41,31 @@ class Client(TypingProtocol):
 class HttpModels:
     """Makes calls over HTTP in one format.
 
-    An answer is asked for by the strictest way that the server has not refused yet. Such a refusal
-    comes back as a reply that says so (``rerouted``): sent again, the call takes the next way.
+    A call uses the strictest answer format that the server has not rejected. A rejection is
+    returned as a reply with ``rerouted``; the next attempt uses the next format.
 
     Attributes:
-        wire: carries them.
-        path: what stands behind a server's URL.
-        headers: what every request carries beside the key.
-        body: a call as it is sent, asked for by a route.
-        read: makes a reply of what came back; raises ValueError where it is none.
-        routes: ways of asking that are left for each model.
+        wire: the HTTP transport.
+        path: the path after the server's URL.
+        headers: headers of every request, without the key.
+        body: makes the request body of a call in an answer format.
+        read: parses a response; raises ValueError if it is invalid.
+        routes: the answer formats that each model supports.
     """
 
-    wire: Wire
+    wire: HttpTransport
     path: str
     headers: Mapping[str, str]
     body: Callable[[ModelCall, Route], dict[str, Any]]
     read: Callable[[Any], Reply]
-    routes: Known = field(default_factory=Known)
+    routes: RouteSupport = field(default_factory=RouteSupport)
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call, as :meth:`Client.call` says."""
+        """Make one call; see :meth:`Client.call`."""
         name = ModelName.parse(call.model)
         url = name.endpoint(self.path)
         headers = {**self.headers, **name.key_header, CALL_HEADER: number}
-        route, *others = self.routes.left(call)
+        route, *alternatives = self.routes.remaining(call)
         body = self.body(call, route)
         reply = await self.wire.post(url, headers, body, name.key, deadline, self.read)
         refused = self.routes.note(call.model, route, reply)
@@ -73,7 +73,7 @@ class HttpModels:
             "sent": settings_sent(call.settings, call.model),
             "route": route if call.form else None,
         }
-        rerouted = (refused and bool(others)) or None
+        rerouted = (refused and bool(alternatives)) or None
         reply = metered(reply.model_copy(update=how | {"rerouted": rerouted}), call)
         return offered(hinted(reply, name, url), call)
 
@@ -81,30 +81,30 @@ class HttpModels:
 class AgentModels:
     """Makes calls to agents over HTTP."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: HttpTransport) -> None:
         self._wire = wire
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call. Every failure comes back as a reply that says what failed.
+        """Make one call; failures are returned as replies.
 
         Args:
-            number: identifies the call, as :func:`.agent.body` says.
-            deadline: seconds until the call counts as timed out, from sending to the last byte.
+            number: the call's id; see :func:`.agent.body`.
+            deadline: timeout in seconds, from sending to the last byte.
         """
         name = ModelName.parse(call.model)
-        carried = name.key_header | {CALL_HEADER: number}
-        sent = agent.body(call, number)
+        headers = name.key_header | {CALL_HEADER: number}
+        posted = agent.body(call, number)
         reply = await self._wire.post(
-            name.url, carried, sent, name.key, deadline, agent.read, agent.LARGEST
+            name.url, headers, posted, name.key, deadline, agent.read, agent.LARGEST
         )
         return metered(reply, call, alone=False)
 
 
 class AllModels:
-    """A client for every model string. Close it, or use it as an asynchronous context manager."""
+    """A client for all models. Close it, or use it as an asynchronous context manager."""
 
-    def __init__(self, routes: Known, guests: Guests | None) -> None:
-        self._wire = wire = Wire()
+    def __init__(self, routes: RouteSupport, remote_agents: RemoteAgents | None) -> None:
+        self._wire = wire = HttpTransport()
         self._local = LocalModels()
         self._clients: dict[Protocol, Client] = {
             "chat": HttpModels(wire, "chat/completions", {}, openai.body, openai.read, routes),
@@ -115,8 +115,8 @@ class AllModels:
             "in process": self._local,
             "script": ScriptedModels(),
         }
-        if guests is not None:
-            self._clients["guest"] = guests
+        if remote_agents is not None:
+            self._clients["remote"] = remote_agents
 
     async def __aenter__(self) -> "AllModels":
         return self
@@ -125,12 +125,12 @@ class AllModels:
         await self.close()
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call, as :meth:`Client.call` says."""
+        """Make one call; see :meth:`Client.call`."""
         client = self._clients[ModelName.parse(call.model).protocol]
         return await client.call(call, number, deadline)
 
     def capacity(self, model: str) -> int | None:
-        """Return how many calls a model in this process answers at once; None for a server."""
+        """Return the batch size of a model in this process; None for a server."""
         name = ModelName.parse(model)
         return self._local.capacity(name.model) if name.protocol == "in process" else None
 
@@ -140,14 +140,16 @@ class AllModels:
         await self._local.close()
 
 
-def open_models(routes: Known | None = None, guests: Guests | None = None) -> AllModels:
-    """A client for every model string.
+def open_models(
+    routes: RouteSupport | None = None, remote_agents: RemoteAgents | None = None
+) -> AllModels:
+    """Open a client for all models.
 
     Args:
-        routes: which ways of asking for an answer's form servers are known to refuse.
-        guests: has guests asked; None where none can come.
+        routes: answer formats that servers are known to reject.
+        remote_agents: serves remote agents; None without any.
     """
-    return AllModels(routes or Known(), guests)
+    return AllModels(routes or RouteSupport(), remote_agents)
 
 
 BATCHES: dict[BatchProtocol, Callable[[ModelName], BatchServer]] = {
@@ -157,6 +159,6 @@ BATCHES: dict[BatchProtocol, Callable[[ModelName], BatchServer]] = {
 
 
 def open_batches(name: ModelName) -> BatchServer:
-    """The batch endpoint of a model's provider, which has one."""
+    """Open the batch endpoint of a model's provider."""
     assert name.entry.batch is not None
     return BATCHES[name.entry.batch](name)

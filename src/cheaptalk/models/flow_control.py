@@ -1,8 +1,8 @@
-"""Flow control: how many calls to a model may be under way, and when one is sent again.
+"""Flow control: concurrency limits and retries of calls to models.
 
-A :class:`Lane` is told when a call goes out and what it brought, and says when the next one may go;
-:class:`Retries` says how long a call that failed waits before it is sent again. Neither waits or
-sends. :class:`Lanes` holds those of a run: whoever calls a model waits there for its turn.
+A :class:`RateLimiter` observes calls and replies and decides when the next call may be sent;
+:class:`Retries` computes the delay before a retry. Neither waits or sends. :class:`RateLimiters`
+contains the rate limiters of a run and queues its calls.
 """
 
 import asyncio
@@ -18,42 +18,42 @@ from typing import NamedTuple
 from cheaptalk.models.calls import Failure, Reply
 
 START = 32.0
-"""Calls that may be under way before anything is known of a server."""
+"""Initial limit of concurrent calls."""
 CEILING = 1_000.0
-"""Calls that may be under way at most, unless the limit is set by hand."""
+"""Maximum automatic limit of concurrent calls."""
 DECREASE = 0.75
-"""What remains of a limit after a sign of overload."""
+"""Factor of the limit after a sign of overload."""
 TOLERATED = 0.05
-"""Share of signs of overload, among the calls of a round trip, that is taken for noise."""
+"""Share of calls in a round trip that may be rejected without a decrease."""
 BREATH = 0.1
-"""Seconds of the shortest pause after a sign of overload."""
+"""Minimum pause after a sign of overload, in seconds."""
 SPREAD = 1.5
-"""How much faster calls may go out than they come back, once there was a sign of overload."""
+"""Ratio of the sending rate to the completion rate after a sign of overload."""
 LONGEST = 60.0
-"""Seconds of the longest pause, whatever a server asks for: then one call finds out."""
+"""Maximum pause in seconds, even if a server requests more; then one call probes the server."""
 PATIENCE = 600.0
-"""Seconds for which a server may be overloaded or away before it is given up."""
+"""Seconds for which a server may be overloaded or unreachable before its calls fail."""
 GRACE = 5.0
-"""Seconds after a first failure when a server is given up that never answered."""
+"""Seconds after the first failure before calls fail to a server that has never answered."""
 IN_A_ROW = 10
-"""Failures in a row, with no answer between them, that look like an outage."""
+"""Consecutive failures that indicate an outage."""
 DENIALS = 3
-"""Denials in a row after which a key, a model's name or a URL is taken to be wrong."""
+"""Consecutive denials that indicate a wrong key, model name or URL."""
 REJECTIONS = 20
-"""Rejected calls in a row after which it is not the calls that are at fault."""
+"""Consecutive rejections that indicate a fault other than the individual calls."""
 
 
 class Trouble(StrEnum):
-    """Why a call brought no answer, as far as sending it again is concerned."""
+    """Classes of failures with different retry policies."""
 
     OVERLOADED = "overloaded"
-    """The server wants fewer calls: status 429, 503 or 529."""
+    """The server is overloaded: status 429, 503 or 529."""
     TIMED_OUT = "timed out"
-    """No answer came before the deadline."""
+    """The call timed out."""
     BROKEN = "broken"
-    """The connection or the server failed, or the reply was not in the format."""
+    """The connection or the server failed, or the response was malformed."""
     DENIED = "denied"
-    """The key, the model's name, the URL or a proxy is wrong, or the account is empty."""
+    """The key, the model's name, the URL or a proxy is wrong, or the account is exhausted."""
     REJECTED = "rejected"
     """The server will never answer this call."""
 
@@ -61,30 +61,30 @@ class Trouble(StrEnum):
 OVERLOAD = frozenset({429, 503, 529})
 DENIAL = frozenset({301, 302, 303, 307, 308, 401, 402, 403, 404, 407, 429})
 SENDINGS = {Trouble.TIMED_OUT: 3, Trouble.BROKEN: 5, Trouble.DENIED: 1, Trouble.REJECTED: 1}
-"""How often a call is sent in all before this trouble is final; overload has patience instead."""
-AGENTS = ("agent/", "guest/")
-"""How the names of programs begin that answer for themselves, with no provider behind them."""
+"""Maximum attempts by kind of failure; overload is limited by time instead."""
+AGENTS = ("agent/", "remote/")
+"""Prefixes of the model strings of agents."""
 SENDINGS_TO_AGENTS = SENDINGS | {Trouble.TIMED_OUT: 2}
-"""The same for an agent: a program that hangs on a request mostly hangs on it again."""
+"""Maximum attempts for agents, which usually hang again on the same request."""
 ALONE_DEADLINES = 2.0
-"""Deadlines that the last sending of a call that timed out may take. It goes out alone: no other
-call is under way in its lane. The first deadline is for what the server may still be working off.
+"""Timeout of the last attempt of a call that timed out, as a multiple of its timeout. It is sent
+alone, with no other call to the model in flight, and allows time for the server's backlog.
 """
 ALONE_IN_A_ROW = 5
-"""Timeouts of calls that went out alone, with no answer between them, after which a server hangs:
-each forfeits a match, so that a run doesn't wait for the patience to end."""
+"""Consecutive timeouts of calls sent alone that indicate a hanging server; each one forfeits a
+match."""
 FIRST_WAIT = 0.5
-"""Seconds within which a failed call is sent again; doubled each time."""
+"""Maximum delay before the first retry, in seconds; doubled for each retry."""
 
 
 def unknown_capacity(_: str) -> int | None:
-    """Return None: nothing is known of a server but what its lane learns."""
+    """Return None: the capacity is unknown."""
     return None
 
 
 def trouble_of(reply: Reply) -> Trouble | None:
-    """The trouble that a reply tells of; None where the model, or a filter, has spoken, or the
-    server refused only the way in which it was asked.
+    """Return the kind of failure of a reply; None for an answer, a filter or a rejected answer
+    format.
 
     >>> trouble_of(Reply(text="Yes."))
     >>> trouble_of(Reply(failure=Failure.PROVIDER_ERROR, status=429, retry=True))
@@ -101,105 +101,104 @@ def trouble_of(reply: Reply) -> Trouble | None:
 
 
 class Retries:
-    """Whether and when one call is sent again.
+    """Decides whether and when to retry a call.
 
-    Each trouble has its own number of sendings. Overload, or a server that is away, has none: it
-    ends with the lane's patience. The last sending of a call that timed out goes out alone, so that
-    no queue can have caused a final timeout: only then does it count against the player. A call on
-    which the server hung while it answered others (:meth:`Lane.hung`) need not go out alone. Pauses
-    grow with full jitter (drawn from nothing to the longest, so that calls that failed together do
-    not come back together), from when the server asked for.
+    Each kind of failure has a maximum number of attempts; overload and outages are limited by time.
+    The last attempt of a call that timed out is sent alone, so that a queue cannot cause a final
+    timeout, which counts against the player. This is not necessary if the server hung while it
+    answered other calls (:meth:`RateLimiter.hung`). Delays grow exponentially with full jitter,
+    added to the delay that the server requested.
     """
 
-    def __init__(self, lane: "Lane") -> None:
-        self.lane = lane
+    def __init__(self, limiter: "RateLimiter") -> None:
+        self.limiter = limiter
         self.met: Counter[Trouble] = Counter()
         self.waiting_since = math.inf
         self._hung = False
 
     @property
     def alone(self) -> bool:
-        """Whether the next sending goes out alone: one more timeout would be final."""
-        final = self.met[Trouble.TIMED_OUT] == self.lane.sendings[Trouble.TIMED_OUT] - 1
+        """Whether the next attempt must be sent alone because another timeout would be final."""
+        final = self.met[Trouble.TIMED_OUT] == self.limiter.sendings[Trouble.TIMED_OUT] - 1
         return final and not self._hung
 
     def wait(self, reply: Reply, sent: "Sent | None" = None) -> float | None:
-        """Return seconds until the call is sent again; None if this reply is final.
+        """Return the seconds until the next attempt; None if this reply is final.
 
         Args:
-            sent: the sending to which the reply belongs, before the lane learns of the reply.
+            sent: the attempt that received the reply, before the rate limiter records it.
         """
         if reply.rerouted:
             return 0.0
         trouble = trouble_of(reply)
         if trouble is None or not reply.retry:
             return None
-        if trouble is Trouble.BROKEN and self.lane.away(reply):
+        if trouble is Trouble.BROKEN and self.limiter.away(reply):
             trouble = Trouble.OVERLOADED
         self.met[trouble] += 1
         if trouble is Trouble.TIMED_OUT:
-            self._hung = sent is not None and self.lane.hung(sent)
+            self._hung = sent is not None and self.limiter.hung(sent)
         if trouble is Trouble.OVERLOADED:
-            self.waiting_since = min(self.waiting_since, now := self.lane.clock())
-            if now - self.waiting_since >= self.lane.patience:
+            self.waiting_since = min(self.waiting_since, now := self.limiter.clock())
+            if now - self.waiting_since >= self.limiter.patience:
                 return None
-        elif self.met[trouble] >= self.lane.sendings[trouble]:
+        elif self.met[trouble] >= self.limiter.sendings[trouble]:
             return None
         longest = min(LONGEST, FIRST_WAIT * 2.0 ** min(self.met.total() - 1, 30))
-        return min(reply.retry_after or 0.0, LONGEST) + self.lane.luck.uniform(0, longest)
+        return min(reply.retry_after or 0.0, LONGEST) + self.limiter.rng.uniform(0, longest)
 
 
 class Sent(NamedTuple):
-    """A call under way.
+    """A call in flight.
 
     Attributes:
-        at: when it went out, by the lane's clock.
-        turn: the turn of the lane in which it went out.
-        lane: the lane.
-        alone: whether it goes out alone.
-        number: how many calls of the lane went out before it.
+        at: the time of sending, by the rate limiter's clock.
+        turn: the rate limiter's turn at sending.
+        limiter: the rate limiter.
+        alone: whether it is sent alone.
+        number: number of earlier calls of the rate limiter.
     """
 
     at: float
     turn: int
-    lane: "Lane"
+    limiter: "RateLimiter"
     alone: bool = False
     number: int = 0
 
 
-class GivenUp(NamedTuple):
-    """Why a lane brings nothing any more; ``wrong`` where it never will as things are set up."""
+class CircuitOpen(NamedTuple):
+    """Why calls to a model fail immediately; ``wrong`` if its configuration is wrong."""
 
     reason: str
     wrong: bool
 
 
-class Lane:
-    """How many calls to one model may be under way.
+class RateLimiter:
+    """Limits the concurrent calls to one model.
 
-    Additive increase, multiplicative decrease (Chiu and Jain 1989): two round trips of answers at a
-    full lane raise the limit by one, a sign of overload leaves three quarters of it. Until the
-    first such sign every answer raises it by one, so that it doubles each round trip ("slow start",
-    Jacobson 1988). A server that now and then turns a call away is not overloaded: up to
-    :data:`TOLERATED` of the calls may be. Overload is heard once a round trip: what was sent
-    before a cut says nothing about the time after it. After a cut the lane pauses for a moment and
-    one call goes ahead. If that is turned away too, the lane keeps to the server's Retry-After, at
-    most for :data:`LONGEST`, or doubles its pause; then one goes ahead again. It never freezes.
+    The limit follows additive increase, multiplicative decrease (Chiu and Jain 1989): two full
+    round trips raise it by one, and a sign of overload reduces it to three quarters. Until the
+    first sign every answer raises it by one, so that it doubles each round trip ("slow start",
+    Jacobson 1988). Up to :data:`TOLERATED` of the calls may be rejected without a decrease. The
+    limit decreases at most once per round trip. After a decrease, sending pauses and one call
+    probes the server. If it is rejected too, the pause is the server's Retry-After, at most
+    :data:`LONGEST`, or doubles; then another call probes the server.
 
-    The lane of a model with a known capacity, such as the batch size of a model in this process,
-    is as wide as that.
+    If a model's capacity is known, such as the batch size of a model in this process, it is the
+    limit.
 
     Args:
-        capacity: returns how many calls the model takes at once; None if that is not known.
+        capacity: returns the model's maximum concurrent calls; None if unknown.
 
-    Attributes:
-        limit: calls that may be under way, as learned; at least 1.
-        fixed: the limit set by hand, if one is.
-        in_flight: calls under way.
-        answered, failures: what came back so far.
-        round_trip: seconds that an answer takes, smoothed.
-        paused_until: when the next call may go out, by the clock.
-        given_up: why it is given up, if it is. One call a minute still finds out.
+        Attributes:
+        limit: the learned limit of concurrent calls, at least 1.
+        fixed: the manual limit, if any.
+        in_flight: number of calls in flight.
+        answered, failures: counts of replies so far.
+        round_trip: smoothed duration of a call in seconds.
+        paused_until: the clock time before which no call may be sent.
+        given_up: why calls fail immediately, if they do. One call per minute still probes the
+            server.
     """
 
     def __init__(
@@ -210,7 +209,7 @@ class Lane:
         ceiling: float = CEILING,
         patience: float = PATIENCE,
         clock: Callable[[], float] = time.monotonic,
-        luck: random.Random | None = None,
+        rng: random.Random | None = None,
         capacity: Callable[[str], int | None] = unknown_capacity,
     ) -> None:
         self.name = name
@@ -218,14 +217,14 @@ class Lane:
         self.ceiling = ceiling
         self.patience = patience
         self.clock = clock
-        self.luck = luck or random.SystemRandom()
+        self.rng = rng or random.SystemRandom()
         self.fixed: int | None = None
         self.in_flight = 0
         self.answered = 0
         self.failures: Counter[Trouble] = Counter()
         self.round_trip = 0.0
         self.paused_until = -math.inf
-        self.given_up: GivenUp | None = None
+        self.given_up: CircuitOpen | None = None
         self._rising = True
         self._turn = 0
         self._next = self._full_at = -math.inf
@@ -243,12 +242,12 @@ class Lane:
 
     @property
     def width(self) -> int:
-        """Calls that may be under way now."""
+        """The current limit of concurrent calls."""
         return self.fixed or self._capacity(self.name) or max(1, int(self.limit))
 
     @property
     def sendings(self) -> Mapping[Trouble, int]:
-        """How often a call is sent in all before its trouble is final."""
+        """Maximum attempts by kind of failure."""
         return SENDINGS_TO_AGENTS if self._is_agent else SENDINGS
 
     @property
@@ -256,29 +255,28 @@ class Lane:
         return self.name.startswith(AGENTS)
 
     def away(self, broken: Reply) -> bool:
-        """Whether a broken call shows that a server which did answer is away, rather than a fault
-        of the call.
+        """Return whether a broken call indicates an outage rather than a fault of the call.
 
-        An agent that was reached and broke, by a status 500 or a closed connection, has failed on
-        this request, however many such requests follow each other.
+        An agent that fails with status 500 or a closed connection has failed on the request itself,
+        regardless of the number of consecutive failures.
         """
         several = self._row.total() >= IN_A_ROW and not self._is_agent
         return self.answered > 0 and (broken.unreached or several)
 
     def hung(self, sent: Sent) -> bool:
-        """Whether a server hung on a call that timed out just now, rather than being overloaded.
+        """Return whether the server hung on a timed-out call, rather than being overloaded.
 
-        It answered at least :data:`IN_A_ROW` calls that went out later, and takes less than a tenth
-        of the timeout for an answer under the present load.
+        It has answered at least :data:`IN_A_ROW` later calls, with a mean duration under a tenth of
+        the timeout.
         """
         overtaken = self._newest_answered - sent.number >= IN_A_ROW
         return overtaken and self.round_trip * IN_A_ROW < self.clock() - sent.at
 
     def wait(self, *, alone: bool = False) -> float:
-        """Seconds until another call may go out; infinite until one comes back.
+        """Return the seconds until another call may be sent; infinite until a reply arrives.
 
         Args:
-            alone: whether it goes out alone.
+            alone: whether it is sent alone.
         """
         pause = max(self.paused_until, self._next) - self.clock()
         if pause > 0:
@@ -288,7 +286,7 @@ class Lane:
         return math.inf if ahead or self.in_flight >= width else 0.0
 
     def go(self, *, alone: bool = False) -> Sent:
-        """Note that a call goes out; until one that goes out alone is back, no other may."""
+        """Record that a call is sent; one sent alone blocks others until its reply."""
         self.in_flight += 1
         self._alone = alone
         self._this_turn += 1
@@ -301,7 +299,7 @@ class Lane:
         return Sent(now, self._turn, self, alone, self._sent - 1)
 
     def back(self, sent: Sent, reply: Reply | None) -> None:
-        """Note what a call brought; None where it was given up and nobody knows."""
+        """Record a call's reply; None if the call was cancelled."""
         self.in_flight -= 1
         self._alone = self._alone and not sent.alone
         current = sent.turn == self._turn
@@ -338,30 +336,30 @@ class Lane:
             self._listen()
             self._going_ahead = False
             self._turned_away = 0
-        if self._full_at >= sent.at:  # answers may come in bursts: it counts that it was full
-            more = 1.0 if self._rising else 0.5 / self.limit
-            self.limit = min(self.ceiling, self.limit + more)
+        if self._full_at >= sent.at:  # answers may arrive in bursts
+            increase = 1.0 if self._rising else 0.5 / self.limit
+            self.limit = min(self.ceiling, self.limit + increase)
 
     def _listen(self) -> None:
-        """Count a reply, and forget those of earlier round trips by and by."""
+        """Count a reply, with decaying weights of earlier round trips."""
         self._heard += 1
         if self._heard > 2 * self.width + 20:
             self._heard /= 2
             self._signs /= 2
 
     def _crashed(self, reply: Reply) -> bool:
-        """Whether an agent that answers other requests was reached and failed on this one."""
+        """Return whether an agent that answers other requests failed on this one."""
         return self._is_agent and self.answered > 0 and _was_reached(reply)
 
     def _brake(self, trouble: Trouble, reply: Reply) -> None:
-        """Slow down where a failure is a sign of overload, or of an outage."""
+        """Slow down if a failure indicates overload or an outage."""
         outage = trouble is Trouble.BROKEN and self._row.total() >= IN_A_ROW
         outage = outage and not self._crashed(reply)
         overload = trouble in (Trouble.OVERLOADED, Trouble.TIMED_OUT)
         if not (overload or outage):
             return
         self._signs += overload
-        tolerated = TOLERATED * max(self._heard, self.in_flight)  # answers take longer than signs
+        tolerated = TOLERATED * max(self._heard, self.in_flight)  # answers are slower
         if not outage and not self._turned_away and self._signs <= tolerated:
             return
         self._heard = self._signs = 0.0
@@ -373,21 +371,21 @@ class Lane:
         if trouble is not Trouble.TIMED_OUT:
             self._pause(reply.retry_after or 0.0, outage)
 
-    def _pause(self, asked: float, outage: bool) -> None:
-        """Pause for a moment, or for what the server asked if a second call confirms it."""
+    def _pause(self, requested: float, outage: bool) -> None:
+        """Pause briefly, or for the requested delay if a second call is rejected."""
         shortest = max(BREATH, self.round_trip / 2, 1.0 if outage else 0.0)
-        pause = shortest * 2.0 ** min(self._turned_away, 30) * self.luck.uniform(0.5, 1)
+        pause = shortest * 2.0 ** min(self._turned_away, 30) * self.rng.uniform(0.5, 1)
         if self._turned_away:
-            pause = max(pause, asked)
+            pause = max(pause, requested)
         self.paused_until = self.clock() + min(pause, LONGEST)
         self._going_ahead = self._turned_away > 0
         self._turned_away += 1
 
-    def _verdict(self, reply: Reply, *, alone: bool) -> GivenUp | None:
-        """Whether to give up, after a failure; never for requests on which an agent crashes.
+    def _verdict(self, reply: Reply, *, alone: bool) -> CircuitOpen | None:
+        """Return whether calls must fail immediately from now on; never for crashes of an agent.
 
         Args:
-            alone: whether the reply is the timeout of a call that went out alone.
+            alone: whether the reply is the timeout of a call sent alone.
         """
         if self._crashed(reply):
             return None
@@ -395,57 +393,56 @@ class Lane:
         if row[Trouble.DENIED] >= DENIALS or row[Trouble.REJECTED] >= REJECTIONS:
             count = max(row[Trouble.DENIED], row[Trouble.REJECTED])
             agent = self.name.startswith("agent/")
-            what = (
+            settings = (
                 "its URL, and its key if any"
                 if agent
                 else "the key, the model's name, its settings and the URL"
             )
-            return GivenUp(
-                f"{self.name} turned {count} calls in a row away: {detail}; check {what}",
+            return CircuitOpen(
+                f"{self.name} rejected {count} consecutive calls: {detail}; check {settings}",
                 wrong=True,
             )
         silent = row[Trouble.BROKEN] + row[Trouble.TIMED_OUT] == row.total()
-        never = self.answered == 0 and silent
-        enough = min(GRACE, self.patience) if never else self.patience
+        unanswered = self.answered == 0 and silent
+        enough = min(GRACE, self.patience) if unanswered else self.patience
         hangs = self._row_alone >= ALONE_IN_A_ROW or self.clock() - self._row_began >= enough
         if row.total() >= IN_A_ROW and hangs:
             if alone:
-                times = f"{ALONE_DEADLINES:g} times its deadline"
-                detail = f"{detail} ({times}, with no other call under way)"
+                times = f"{ALONE_DEADLINES:g} times its timeout"
+                detail = f"{detail} ({times}, with no other call in flight)"
             self.paused_until = self.clock() + LONGEST
-            return GivenUp(
-                f"{self.name} brought no usable answer to the last {row.total()} calls: {detail}"
+            return CircuitOpen(
+                f"{self.name} gave no usable answer to the last {row.total()} calls: {detail}"
                 f"{self._cure(reply)}",
                 wrong=False,
             )
         return None
 
     def _cure(self, reply: Reply) -> str:
-        """What helps where a model brings no usable answer, unless the reply says it already."""
+        """Return a suggestion for a model without usable answers."""
         if reply.unreached:
             return ""
         if reply.failure is Failure.TIMED_OUT:
-            return "; see that it is up and answers, or give it a longer deadline"
-        if self.name.startswith("guest/"):
-            return "; see that it answers as it should"
-        return "; see that its URL is right and its server up and in order"
+            return "; check that it is running, or increase its timeout"
+        if self.name.startswith("remote/"):
+            return "; check its answers"
+        return "; check its URL and its server"
 
 
 def _was_reached(reply: Reply) -> bool:
-    """Whether a server took a call and brought no answer to it, neither overloaded nor late."""
+    """Return whether a server received a call and failed, without overload or timeout."""
     broken = (Trouble.BROKEN, Trouble.DENIED, Trouble.REJECTED)
     return not reply.unreached and trouble_of(reply) in broken
 
 
-class _Door:
-    """Where calls wait for a place in their lane, first come, first served.
+class _AdmissionQueue:
+    """The first-in, first-out queue of calls to a model.
 
-    Calls that are to go out alone come first, and the others wait until the lane has been empty
-    for them.
+    Calls that must be sent alone come first and wait until no other call is in flight.
     """
 
-    def __init__(self, lane: Lane, *, closed: bool) -> None:
-        self.lane = lane
+    def __init__(self, limiter: RateLimiter, *, closed: bool) -> None:
+        self.limiter = limiter
         self.closed = closed
         self._alone: deque[asyncio.Future[Sent]] = deque()
         self._shared: deque[asyncio.Future[Sent]] = deque()
@@ -453,25 +450,25 @@ class _Door:
 
     @property
     def waiting(self) -> int:
-        """How many calls wait."""
+        """The number of waiting calls."""
         return len(self._alone) + len(self._shared)
 
     async def enter(self, *, alone: bool) -> Sent:
-        if not self.closed and not self.waiting and self.lane.wait(alone=alone) <= 0:
-            return self.lane.go(alone=alone)
-        place: asyncio.Future[Sent] = asyncio.get_running_loop().create_future()
-        (self._alone if alone else self._shared).append(place)
+        if not self.closed and not self.waiting and self.limiter.wait(alone=alone) <= 0:
+            return self.limiter.go(alone=alone)
+        turn: asyncio.Future[Sent] = asyncio.get_running_loop().create_future()
+        (self._alone if alone else self._shared).append(turn)
         self.admit()
         try:
-            return await place
+            return await turn
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():
-                self.lane.back(place.result(), None)
+            if turn.done() and not turn.cancelled():
+                self.limiter.back(turn.result(), None)
                 self.admit()
             raise
 
     def admit(self) -> None:
-        """Let go out what may, and look again when more may."""
+        """Admit calls as far as the limit allows, and schedule the next check."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -480,32 +477,31 @@ class _Door:
                 queue.popleft()
                 continue
             alone = queue is self._alone
-            wait = self.lane.wait(alone=alone)
+            wait = self.limiter.wait(alone=alone)
             if wait > 0:
                 if wait < math.inf:
                     self._timer = asyncio.get_running_loop().call_later(wait, self.admit)
                 return
-            queue.popleft().set_result(self.lane.go(alone=alone))
+            queue.popleft().set_result(self.limiter.go(alone=alone))
 
-    def let_all_in(self) -> None:
-        """Let everyone through who waits."""
+    def admit_all(self) -> None:
+        """Admit all waiting calls."""
         for queue in (self._alone, self._shared):
             while queue:
-                place = queue.popleft()
-                if not place.done():
-                    place.set_result(self.lane.go())
+                turn = queue.popleft()
+                if not turn.done():
+                    turn.set_result(self.limiter.go())
 
 
-class Lanes:
-    """One lane for each model string: its provider, URL, model and key.
+class RateLimiters:
+    """The rate limiters of a run, one per model string.
 
     Args:
-        concurrency: matches that are played at once: half as many calls to one model may be under
-            way before anything is known of its server.
-        ceiling: calls to one model that may be under way at most.
-        patience: seconds for which a server may be overloaded or away.
-        clock, luck: for tests.
-        capacity: returns how many calls a model takes at once; None if that is not known.
+        concurrency: concurrent matches; half as many calls are the initial limit.
+        ceiling: maximum concurrent calls to one model.
+        patience: seconds for which a server may be overloaded or unreachable.
+        clock, rng: for tests.
+        capacity: returns a model's maximum concurrent calls; None if unknown.
     """
 
     def __init__(
@@ -515,68 +511,70 @@ class Lanes:
         ceiling: float = CEILING,
         patience: float = PATIENCE,
         clock: Callable[[], float] = time.monotonic,
-        luck: random.Random | None = None,
+        rng: random.Random | None = None,
         capacity: Callable[[str], int | None] = unknown_capacity,
     ) -> None:
-        self._new_lane = partial(
-            Lane, start=max(START, concurrency / 2), ceiling=max(ceiling, concurrency),
-            patience=patience, clock=clock, luck=luck, capacity=capacity,
+        self._new_limiter = partial(
+            RateLimiter, start=max(START, concurrency / 2), ceiling=max(ceiling, concurrency),
+            patience=patience, clock=clock, rng=rng, capacity=capacity,
         )  # fmt: skip
         self.paused = False
         self._stopped = False
-        self._doors: dict[str, _Door] = {}
+        self._queues: dict[str, _AdmissionQueue] = {}
 
-    def __getitem__(self, model: str) -> Lane:
-        return self._door(model).lane
+    def __getitem__(self, model: str) -> RateLimiter:
+        return self._queue_of(model).limiter
 
-    def all(self) -> list[tuple[Lane, int]]:
-        """The lanes so far, and how many calls wait in each."""
-        return [(door.lane, door.waiting) for door in self._doors.values()]
+    def all(self) -> list[tuple[RateLimiter, int]]:
+        """Return the rate limiters so far, each with its number of waiting calls."""
+        return [(queue.limiter, queue.waiting) for queue in self._queues.values()]
 
     def any_works(self) -> bool:
-        """Whether some lane is not given up."""
-        return any(door.lane.given_up is None for door in self._doors.values())
+        """Return whether calls to some model can still succeed."""
+        return any(queue.limiter.given_up is None for queue in self._queues.values())
 
     async def enter(self, model: str, *, alone: bool = False) -> Sent:
-        """Wait for a place in a model's lane; once the run stops, everyone gets one.
+        """Wait until a call may be sent; when the run stops, all calls are admitted.
 
         Args:
-            alone: whether to wait until the lane is empty, and to keep it so.
+            alone: whether to send the call alone.
         """
-        door = self._door(model)
-        return door.lane.go() if self._stopped else await door.enter(alone=alone)
+        queue = self._queue_of(model)
+        return queue.limiter.go() if self._stopped else await queue.enter(alone=alone)
 
     def leave(self, sent: Sent, reply: Reply | None) -> None:
-        """Give a place back, with what the call brought; None where nobody knows."""
-        sent.lane.back(sent, reply)
-        self._doors[sent.lane.name].admit()
+        """Record a call's reply; None if unknown."""
+        sent.limiter.back(sent, reply)
+        self._queues[sent.limiter.name].admit()
 
     def pause(self) -> None:
-        """Send nothing more for now; what is under way comes back."""
+        """Stop sending; calls in flight continue."""
         self.paused = True
-        for door in self._doors.values():
-            door.closed = True
+        for queue in self._queues.values():
+            queue.closed = True
 
     def resume(self) -> None:
-        """Send again."""
+        """Resume sending."""
         self.paused = False
-        for door in self._doors.values():
-            door.closed = False
-            door.admit()
+        for queue in self._queues.values():
+            queue.closed = False
+            queue.admit()
 
     def fix(self, model: str, limit: int | None) -> None:
-        """Set a lane's limit by hand, or let it tune itself again."""
+        """Set a manual limit; None restores the automatic one."""
         self[model].fixed = limit
-        self._doors[model].admit()
+        self._queues[model].admit()
 
     def stop(self) -> None:
-        """Let everyone through who waits: the run stops, and they are to learn of it."""
+        """Admit all waiting calls, so that they notice that the run stops."""
         self._stopped = True
-        for door in self._doors.values():
-            door.let_all_in()
+        for queue in self._queues.values():
+            queue.admit_all()
 
-    def _door(self, model: str) -> _Door:
-        door = self._doors.get(model)
-        if door is None:
-            door = self._doors[model] = _Door(self._new_lane(model), closed=self.paused)
-        return door
+    def _queue_of(self, model: str) -> _AdmissionQueue:
+        queue = self._queues.get(model)
+        if queue is None:
+            queue = self._queues[model] = _AdmissionQueue(
+                self._new_limiter(model), closed=self.paused
+            )
+        return queue

@@ -1,7 +1,7 @@
-"""A Hugging Face model in this process: loaded once, asked in a thread of its own.
+"""Hugging Face models in this process, each with its own thread.
 
-Calls that wait with equal settings are answered together. A call with a seed is answered alone, so
-that its answer depends on nothing else.
+Waiting calls with equal settings are answered in one batch. A call with a seed is answered alone,
+so that its answer is reproducible.
 """
 
 import asyncio
@@ -16,30 +16,29 @@ from threading import Lock, Thread
 from typing import Any, NamedTuple
 
 from cheaptalk.models.calls import Failure, ModelCall, ModelSettings, Reply, Usage
-from cheaptalk.models.decoding import drawn_at_once, set_attention
+from cheaptalk.models.decoding import set_attention, with_single_draw
 from cheaptalk.models.http.failures import broken
 from cheaptalk.models.model_strings import ModelName
-from cheaptalk.models.readings import Reading, Readings, joined, separate
+from cheaptalk.models.prefix_cache import Reading, Readings, joined, separate
 from cheaptalk.models.settings import wire
 
 TOGETHER = (16, 64, 512)
-"""Calls that are answered together at most: by a large model on a CPU, by a small one there, and on
-a GPU that has the memory for so many."""
+"""Maximum batch sizes: of a large model on a CPU, of a small one on a CPU, and on a GPU."""
 LONG_CHAT = 2_048
-"""Tokens of a long chat, of which a GPU is to hold as many as are answered together."""
+"""Tokens of a long chat, used to compute the batch size on a GPU."""
 ROOM = 2**29
-"""Bytes of what was read of chats that may go on, on a CPU; a GPU has a quarter of what is free."""
+"""Bytes of the prefix cache on a CPU; on a GPU it is a quarter of the free memory."""
 PAUSE_HARD = 2
-"""Of OpenMP 5.0: what it holds is given back, and asked for again where it is needed."""
+"""OpenMP 5.0 constant: release all resources."""
 SMALL = 60_000_000
-"""Weights of the largest small model."""
+"""Maximum number of parameters of a small model."""
 
 
 class PendingCall(NamedTuple):
     """A call in the queue.
 
     Attributes:
-        deadline: seconds that the model may take, from when it starts to process the call.
+        deadline: timeout in seconds from the start of processing.
     """
 
     call: ModelCall
@@ -55,7 +54,7 @@ class LocalModels:
         self._loading = Lock()
 
     async def close(self) -> None:
-        """Let go of all models, after the answers that are being written."""
+        """Unload all models after their current answers."""
         for worker in self._workers.values():
             await asyncio.to_thread(worker.stop)
         if self._workers:
@@ -71,7 +70,7 @@ class LocalModels:
                 to process the call: neither loading the model nor waiting in the queue counts.
 
         Raises:
-            ValueError: the model does not take the call's settings.
+            ValueError: the model does not support the call's settings.
         """
         sent = wire(call.settings, call.model)
         name = ModelName.parse(call.model).model
@@ -88,7 +87,7 @@ class LocalModels:
         return reply.model_copy(update={"sent": sent, "route": route})
 
     def capacity(self, name: str) -> int:
-        """Return how many calls a model answers in one batch.
+        """Return a model's batch size.
 
         A model that is not loaded yet has the smallest batch size.
         """
@@ -97,26 +96,26 @@ class LocalModels:
 
 
 def give_back() -> None:
-    """Let the system have what PyTorch leaves idle.
+    """Release idle threads and memory of PyTorch.
 
-    The threads with which it computed for this thread make those of another one wait: a model
-    answered half as fast after a training. Free memory stays in a heap for each thread there was.
+    Idle OpenMP threads of one thread slow down those of another: a model answered half as fast
+    after training. Free memory remains in per-thread heaps.
     """
     for name, argument in (("omp_pause_resource_all", PAUSE_HARD), ("malloc_trim", 0)):
-        with contextlib.suppress(OSError, TypeError, AttributeError):  # no GNU C library
+        with contextlib.suppress(OSError, TypeError, AttributeError):  # without the GNU C library
             getattr(ctypes.CDLL(None), name)(argument)
 
 
 class Worker:
-    """One loaded model and the thread that asks it.
+    """A loaded model and its thread.
 
     Args:
-        loading: held while a model is loaded, since two cannot be at once.
+        loading: lock held while a model is loaded, because concurrent loading is impossible.
 
     Attributes:
-        loaded: done when the model is loaded: None, or why it is not.
-        batch_size: calls that it answers together at most, once it is loaded.
-        queue: the calls that wait; None ends the thread.
+        loaded: resolves when the model is loaded: None, or an error message.
+        batch_size: maximum batch size, once loaded.
+        queue: waiting calls; None ends the thread.
     """
 
     def __init__(self, name: str, loading: Lock) -> None:
@@ -130,104 +129,106 @@ class Worker:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after the calls that are being answered."""
+        """End the thread after the current calls."""
         self.queue.put(None)
         self._thread.join()
 
     def _work(self) -> None:
         try:
             with self._loading:
-                asked = Generator(self.name)
+                generator = Generator(self.name)
         except Exception as error:  # noqa: BLE001 - whatever a model's files do is told, not raised
             self.loaded.set_result(f"the model cannot be loaded: {error}")
             return
-        self.batch_size = asked.most
+        self.batch_size = generator.most
         self.loaded.set_result(None)
-        kept: list[PendingCall] = []
+        pending: list[PendingCall] = []
         going = True
-        while going or kept:
-            going = going and self._take_what_waits(kept)
-            if kept:
-                now, kept = together(kept, asked.most)
-                self._answer(asked, now)
+        while going or pending:
+            going = going and self._take_waiting(pending)
+            if pending:
+                batch, pending = together(pending, generator.most)
+                self._answer(generator, batch)
 
-    def _take_what_waits(self, kept: list[PendingCall]) -> bool:
-        """Take all that waits, at least one call; whether the thread is to go on."""
+    def _take_waiting(self, pending: list[PendingCall]) -> bool:
+        """Take all waiting calls, at least one; return whether to continue."""
         going = True
         with contextlib.suppress(Empty):
             while going:
-                one = self.queue.get_nowait() if kept else self.queue.get()
-                if one is None:
+                call = self.queue.get_nowait() if pending else self.queue.get()
+                if call is None:
                     going = False
                 else:
-                    kept.append(one)
+                    pending.append(call)
         return going
 
-    def _answer(self, asked: "Generator", calls: list[PendingCall]) -> None:
-        live = [one for one in calls if one.reply.set_running_or_notify_cancel()]
+    def _answer(self, generator: "Generator", calls: list[PendingCall]) -> None:
+        live = [call for call in calls if call.reply.set_running_or_notify_cancel()]
         if live:
-            for one, reply in zip(live, answers(asked, live), strict=True):
-                one.reply.set_result(reply)
+            for call, reply in zip(live, answers(generator, live), strict=True):
+                call.reply.set_result(reply)
 
 
-def answers(asked: "Generator", calls: list[PendingCall]) -> list[Reply]:
-    """What a model says to calls together; to halves of them where one, or their number, breaks it.
+def answers(generator: "Generator", calls: list[PendingCall]) -> list[Reply]:
+    """Answer calls in one batch; split the batch in halves if it fails.
 
-    What breaks it alone is a failed call. Each batch, and each half, has the whole deadline.
+    A single call that fails is a failed call. Each batch and each half has the full timeout.
     """
     started = time.monotonic()
     try:
-        replies = asked.answer([one.call for one in calls], calls[0].deadline)
+        replies = generator.answer([call.call for call in calls], calls[0].deadline)
         seconds = round(time.monotonic() - started, 4)
         return [reply.model_copy(update={"seconds": seconds}) for reply in replies]
     except Exception as error:  # noqa: BLE001 - a model that breaks is a failed call
         if len(calls) == 1:
             return [broken(f"the model failed: {error}", retry=False)]
     half = len(calls) // 2
-    return [*answers(asked, calls[:half]), *answers(asked, calls[half:])]
+    return [*answers(generator, calls[:half]), *answers(generator, calls[half:])]
 
 
-def together(waiting: list[PendingCall], most: int) -> tuple[list[PendingCall], list[PendingCall]]:
-    """The calls to answer at once, with the first of those that wait, and the rest.
+def together(
+    waiting: list[PendingCall], maximum: int
+) -> tuple[list[PendingCall], list[PendingCall]]:
+    """Split waiting calls into the next batch, which contains the first, and the rest.
 
-    All have equal settings and deadlines.
+    All calls in a batch have equal settings and timeouts.
 
     Args:
-        most: how many there can be, those most like the first, since all are as long as the
+        maximum: how many there can be, those most like the first, since all are as long as the
             longest and are read as far as the newest; one that has a seed is alone.
     """
-    first, deadline = waiting[0].call, waiting[0].deadline
-    if first.settings.seed is not None:
+    first_call, deadline = waiting[0].call, waiting[0].deadline
+    if first_call.settings.seed is not None:
         return waiting[:1], waiting[1:]
-    begun, length = goes_on(first), said(first)
+    begun, length = continues_chat(first_call), characters(first_call)
 
-    def lost(place: int) -> tuple[bool, int]:
+    def lost(index: int) -> tuple[bool, int]:
         """What is lost where one chat was read before and the other was not, then by lengths."""
-        call = waiting[place].call
-        return goes_on(call) != begun, abs(said(call) - length)
+        call = waiting[index].call
+        return continues_chat(call) != begun, abs(characters(call) - length)
 
     alike = [
         place
         for place, pending in enumerate(waiting)
-        if (pending.call.settings, pending.deadline) == (first.settings, deadline)
+        if (pending.call.settings, pending.deadline) == (first_call.settings, deadline)
     ]
-    chosen = set(sorted(alike, key=lost)[:most])
+    chosen = set(sorted(alike, key=lost)[:maximum])
     now = [one for place, one in enumerate(waiting) if place in chosen]
     return now, [one for place, one in enumerate(waiting) if place not in chosen]
 
 
-def goes_on(call: ModelCall) -> bool:
-    """Whether a call goes on with a chat that was answered before."""
+def continues_chat(call: ModelCall) -> bool:
+    """Return whether a call continues a chat."""
     return any(one.role == "assistant" for one in call.messages)
 
 
-def said(call: ModelCall) -> int:
-    """Characters of all messages of a call."""
+def characters(call: ModelCall) -> int:
+    """Return the number of characters in a call's messages."""
     return sum(len(one.content) for one in call.messages)
 
 
 def token_bytes(model: Any) -> int:
-    """Bytes of what a model remembers of a token that it read: a key and a value for each layer."""
+    """Return the bytes per token in a model's key-value cache."""
     config = model.config.get_text_config()
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
@@ -238,7 +239,7 @@ class Generator:
     """A causal language model with its tokenizer.
 
     Attributes:
-        most: calls that it answers together at most.
+        most: maximum batch size.
 
     Raises:
         OSError: there is no such model.
@@ -256,7 +257,7 @@ class Generator:
             self.tokenizer.pad_token = self.tokenizer.eos_token
         model = transformers.AutoModelForCausalLM.from_pretrained(name, dtype="auto")
         if device == "cpu" and not self.torch.cpu.get_capabilities().get("avx512_bf16"):
-            model = model.float()  # the same numbers, and sooner
+            model = model.float()  # same results, but faster
         self.model = model.to(device).eval()
         self._small = device == "cpu" and model.num_parameters() <= SMALL
         if self._small:
@@ -269,7 +270,7 @@ class Generator:
         self._keeps = False
 
     def _capacity(self) -> tuple[int, int]:
-        """Calls that are answered together at most, and bytes for what was read of chats."""
+        """Return the maximum batch size and the bytes for the prefix cache."""
         large, small, most = TOGETHER
         if self.model.device.type == "cpu":
             return small if self._small else large, ROOM
@@ -278,10 +279,10 @@ class Generator:
         return max(large, min(chats, most)), free // 4
 
     def answer(self, calls: list[ModelCall], deadline: float) -> list[Reply]:
-        """Answer calls with equal settings together.
+        """Answer calls with equal settings in one batch.
 
         Args:
-            deadline: seconds after which those that are not finished time out.
+            deadline: timeout in seconds for unfinished answers.
         """
         settings = calls[0].settings
         level = settings.reasoning
@@ -292,11 +293,11 @@ class Generator:
         )["input_ids"]  # fmt: skip
         with self.torch.random.fork_rng(), self.torch.inference_mode():
             if settings.seed is None:
-                self.torch.seed()  # afresh: what is forked is the same for every call
+                self.torch.seed()  # reseed, because the forked state is the same for every call
                 states = [self._readings.find(*one) for one in zip(calls, asked, strict=True)]
             else:
                 self.torch.manual_seed(settings.seed)
-                states = []  # so that it depends on nothing else
+                states = []  # for reproducibility
             answers = self._generated(calls, asked, states, deadline)
         room = wire(settings, calls[0].model)["max_tokens"]
         return [
@@ -313,11 +314,11 @@ class Generator:
         states: Sequence[tuple[Any, int]],
         deadline: float,
     ) -> list[list[int]]:
-        """The tokens of answers, which may go on behind their ends.
+        """Return the tokens of answers, possibly with tokens after their ends.
 
         Args:
-            asked: what is answered, in tokens.
-            states: what was read of each before; nothing of any, and nothing is kept, if empty.
+            asked: the prompts' tokens.
+            states: cached states of the prompts; if empty, the cache is not used.
         """
         settings = calls[0].settings
         tokens = wire(settings, calls[0].model)["max_tokens"]
@@ -327,7 +328,7 @@ class Generator:
         known = {"past_key_values": joined(states, lengths)} if states and self._keeps else {}
         given = _generation(settings, tokens)
         if self.model.device.type == "cpu":
-            given = drawn_at_once(self.model, given)
+            given = with_single_draw(self.model, given)
         made = self.model.generate(
             **inputs, **known, max_time=deadline,
             pad_token_id=self.tokenizer.pad_token_id, tokenizer=self.tokenizer,
@@ -346,7 +347,7 @@ class Generator:
         answers: Sequence[list[int]],
         cache: Any,
     ) -> None:
-        """Keep what was read, up to the ends of the answers."""
+        """Cache the states of prompts and answers, up to the ends of the answers."""
         width = max(len(one) for one in asked)
         told = [
             [*ids, *answer[: min(self._length(answer) + 1, len(answer) - 1)]]
@@ -359,11 +360,11 @@ class Generator:
             self._readings.keep(call, Reading(ids, state))
 
     def _length(self, answer: Sequence[int]) -> int:
-        """How many tokens an answer has before its end."""
+        """Return the number of tokens before an answer's end."""
         return next((place for place, one in enumerate(answer) if one in self._ends), len(answer))
 
     def _is_finished(self, settings: ModelSettings, answer: Sequence[int]) -> bool:
-        """Whether the model ended an answer itself, by an end token or a stop string."""
+        """Return whether the model ended an answer with an end token or a stop string."""
         if self._length(answer) < len(answer):
             return True
         text = self.tokenizer.decode(answer, skip_special_tokens=True)
@@ -388,7 +389,7 @@ class Generator:
 
 
 def _generation(settings: ModelSettings, tokens: int) -> dict[str, Any]:
-    """The settings by the names that transformers gives them."""
+    """Convert settings to transformers' generation arguments."""
     given: dict[str, Any] = {"max_new_tokens": tokens}
     if settings.temperature == 0:
         given["do_sample"] = False

@@ -1,4 +1,4 @@
-"""What models cost: a table of prices by model string, which users can put their own before."""
+"""Model prices by model string; users can override them."""
 
 import os
 import re
@@ -18,33 +18,32 @@ from cheaptalk.rules.errors import first_problem
 from cheaptalk.yaml_files import read_yaml
 
 VARIABLE = "CHEAPTALK_PRICES"
-"""The environment variable that names a file of prices."""
+"""The environment variable with the path of a price file."""
 FILE = Path("prices.yaml")
-"""The file of prices that is read where the variable names none, if it is there."""
+"""The default price file of users, if it exists."""
 PACKAGE = "cheaptalk"
-"""What stands for the file of prices that comes with the package."""
+"""The name of the package's own price file in tables."""
 MILLION = 1_000_000
 
 Rate = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 
 
 class PriceError(CheaptalkError, ValueError):
-    """A file of prices that cannot be read: one line that names file, entry and cure."""
+    """An invalid price file; the message is one line with file, entry and solution."""
 
 
 class Price(Value):
-    """What some models cost, in US dollars per million tokens.
+    """The price of some models, in US dollars per million tokens.
 
     Attributes:
-        models: patterns of model strings without their URL: ``*`` stands for anything, ``?`` for
-            one character.
-        input: tokens of the question.
-        cached_input: those of them that the provider had read before; as ``input`` if not set.
-        output: tokens of the answer, reasoning included.
-        batch: what a provider's batch costs, as a share of this.
-        reasons: whether the models reason unless they are told not to.
+        models: patterns of model strings without URLs: ``*`` matches anything, ``?`` one character.
+        input: price of input tokens.
+        cached_input: price of cached input tokens; by default ``input``.
+        output: price of output tokens, including reasoning.
+        batch: factor of the price in a provider's batch.
+        reasons: whether the models reason by default.
         as_of: the date of the price.
-        note: what else one should know.
+        note: a note.
     """
 
     models: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -57,7 +56,7 @@ class Price(Value):
     note: str | None = None
 
     def dollars(self, usage: Usage, *, batch: bool = False) -> float:
-        """What these tokens cost, in dollars.
+        """Return the cost of these tokens in dollars.
 
         >>> price = Price(models=["x"], input=2, cached_input=1, output=8, as_of=date(2025, 6, 1))
         >>> price.dollars(Usage(input_tokens=1_000_000, cached_tokens=500_000, output_tokens=1_000))
@@ -65,21 +64,21 @@ class Price(Value):
         """
         cached_rate = self.input if self.cached_input is None else self.cached_input
         cached = min(usage.cached_tokens, usage.input_tokens)
-        whole = (usage.input_tokens - cached) * self.input + cached * cached_rate
-        whole += usage.output_tokens * self.output
-        return whole * (self.batch if batch else 1) / MILLION
+        total = (usage.input_tokens - cached) * self.input + cached * cached_rate
+        total += usage.output_tokens * self.output
+        return total * (self.batch if batch else 1) / MILLION
 
     @property
     def free(self) -> bool:
-        """Whether nothing is paid, however many tokens there are."""
+        """Whether the price is zero."""
         return self.input == self.output == 0
 
 
 class Prices:
-    """The prices of models; those of earlier files go before those of later ones.
+    """Model prices; earlier files take precedence.
 
     Args:
-        lists: prices by the name of the file that they stand in.
+        lists: prices by file name.
     """
 
     def __init__(self, lists: dict[str, tuple[Price, ...]]) -> None:
@@ -87,12 +86,12 @@ class Prices:
         self._found: dict[str, Price | None] = {}
 
     def listed(self) -> list[tuple[Price, str]]:
-        """All prices with their files' names, in the order in which they are looked up."""
+        """Return all prices with their file names, in lookup order."""
         return [(price, source) for source, prices in self.lists.items() for price in prices]
 
     def of(self, model: str) -> Price | None:
-        """The price of a model string: the longest pattern that matches, in the first file with
-        one; None where no pattern does."""
+        """Return a model's price: the longest matching pattern in the first file with one, or
+        None."""
         if model not in self._found:
             self._found[model] = self._find(without_url(model))
         return self._found[model]
@@ -106,13 +105,13 @@ class Prices:
                 if fnmatchcase(name, pattern)
             ]
             if fitting:
-                return max(fitting, key=lambda one: one[0])[1]
+                return max(fitting, key=lambda match: match[0])[1]
         return None
 
     def paid(self, model: str, reply: Reply) -> float | None:
-        """What a reply cost, in dollars; None where its price or its tokens are not known.
+        """Return the cost of a reply in dollars; None if its price or tokens are unknown.
 
-        A call that was turned away, as for a wrong key, costs nothing, whatever the price.
+        A rejected call, for example with a wrong key, costs nothing.
         """
         if reply.status and not reply.usage.input_tokens:
             return 0.0
@@ -123,7 +122,7 @@ class Prices:
 
 
 def without_url(model: str) -> str:
-    """A model string without the URL of its server.
+    """Remove the URL from a model string.
 
     >>> without_url("vllm/tiny@http://localhost:8000/v1"), without_url("openai/gpt-4o")
     ('vllm/tiny', 'openai/gpt-4o')
@@ -132,31 +131,31 @@ def without_url(model: str) -> str:
 
 
 def own_prices() -> Traversable:
-    """The file of prices that comes with the package."""
+    """Return the package's own price file."""
     return files("cheaptalk.models") / "prices.yaml"
 
 
 def load_prices(file: Path | str | None = None) -> Prices:
-    """The prices of the package, with a user's own before them.
+    """Load the package's prices, with a user's file taking precedence.
 
     Args:
-        file: the user's own; if not given, the file that ``CHEAPTALK_PRICES`` names, or
-            ``prices.yaml`` in this folder if it is there.
+        file: the user's file; by default the one in ``CHEAPTALK_PRICES``, or ``prices.yaml`` in the
+            current folder if it exists.
 
     Raises:
-        PriceError: a file cannot be read, or is no list of prices.
+        PriceError: a file cannot be read, or is not a list of prices.
     """
     named = os.environ.get(VARIABLE)
-    own = Path(file) if file else (Path(named) if named else FILE if FILE.exists() else None)
-    lists = {} if own is None else {str(own): read_prices(own)}
+    user_file = Path(file) if file else (Path(named) if named else FILE if FILE.exists() else None)
+    lists = {} if user_file is None else {str(user_file): read_prices(user_file)}
     return Prices(lists | {PACKAGE: read_prices(own_prices())})
 
 
 def read_prices(source: Path | Traversable) -> tuple[Price, ...]:
-    """Read a file of prices.
+    """Read a price file.
 
     Raises:
-        PriceError: it cannot be read, or is no list of prices.
+        PriceError: it cannot be read, or is not a list of prices.
     """
     try:
         data = read_yaml(source)
@@ -164,13 +163,13 @@ def read_prices(source: Path | Traversable) -> tuple[Price, ...]:
         raise PriceError(str(error)) from None
     if not isinstance(data, list):
         raise PriceError(
-            f"{source}: a file of prices is a list; write one to edit with: "
-            "cheaptalk prices --init FILE"
+            f"{source}: a price file must be a list; create one to edit with: "
+            "cheaptalk model prices --init FILE"
         )
-    found = []
+    prices = []
     for number, entry in enumerate(data, start=1):
         try:
-            found.append(Price.model_validate(entry))
+            prices.append(Price.model_validate(entry))
         except ValidationError as error:
             raise PriceError(f"{source}: entry {number}: {first_problem(error)}") from None
-    return tuple(found)
+    return tuple(prices)

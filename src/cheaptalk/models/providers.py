@@ -1,7 +1,7 @@
-"""Providers: where models are, whose key is sent there, how they are spoken to, what they take.
+"""Providers: URLs, keys, protocols and supported settings of models.
 
-An entry says all that is known of a provider. Ours are in :mod:`cheaptalk.models.catalogue`, others
-come with packages, from a user's file, or from ``ct.register``.
+The built-in entries are in :mod:`cheaptalk.models.catalogue`; others come from packages, a user's
+file or ``ct.register``.
 """
 
 import os
@@ -23,106 +23,105 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
+from cheaptalk.atomic_files import configured_file
 from cheaptalk.models.calls import ModelSettings, Route
 from cheaptalk.rules import CheaptalkError, UnknownName, suggest, unknown
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.rules.registry import Registry, instances, several
-from cheaptalk.whole_files import configured_file
 from cheaptalk.yaml_files import read_yaml
 
-Protocol: TypeAlias = Literal["chat", "messages", "agent", "guest", "in process", "script"]
-"""How a provider is spoken to: in OpenAI's chat format, in Anthropic's messages format, as an
-agent over HTTP, as an agent that comes by itself, as a model loaded into this process, or as a
-script that only acts the model."""
+Protocol: TypeAlias = Literal["chat", "messages", "agent", "remote", "in process", "script"]
+"""Protocols: OpenAI's chat format, Anthropic's Messages format, an agent over HTTP, a remote agent,
+a model in this process, or a scripted model."""
 BatchProtocol: TypeAlias = Literal["openai", "anthropic"]
-"""Whose batch endpoint a provider's is like."""
+"""The API of a provider's batch endpoint."""
 ReasoningForm: TypeAlias = Literal[
     "level", "effort", "switch", "budget", "adaptive", "gemini", "openrouter", "thinking"
 ]
-"""How a level of reasoning is put; see :data:`~cheaptalk.models.settings.REASONING`."""
+"""The format of reasoning levels; see :data:`~cheaptalk.models.settings.REASONING`."""
 Level: TypeAlias = Literal["none", "minimal", "low", "medium", "high"]
 
 VARIABLE = "CHEAPTALK_PROVIDERS"
-"""The environment variable that names a user's file of providers."""
+"""The environment variable with the path of a user's provider file."""
 FILE = "cheaptalk/providers.yaml"
-"""The file that is read where the variable names none, in ``XDG_CONFIG_HOME`` or ``~/.config``. It
-is never one beside a study: who writes it says where keys go."""
+"""The default provider file in ``XDG_CONFIG_HOME`` or ``~/.config``. A file next to a study is
+never read, because the file determines where keys are sent."""
 HEADERS: Mapping[Protocol, str] = {"messages": "x-api-key"}
-"""The headers that carry a key, by protocol; all others carry it as a bearer token."""
+"""Headers with the key, by protocol; the default is a bearer token."""
 BEARER = "Authorization"
 IN_URL = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
-"""What stands in an entry's URL for the value of an environment variable."""
+"""Placeholders of environment variables in URLs."""
 SECRET_NAME = re.compile(
     r"(?:^|[-_.]|api|access|client|id)"
     r"(?:keys?|tokens?|secrets?|auth|authorization|passw(?:or)?d|passwd|pwd|sig|signature|credentials?"
     r"|code)$",
     re.IGNORECASE,
 )
-"""What a part of a URL's query is called that holds a key."""
+"""Names of query parameters that contain keys."""
 KEY = re.compile(
     r"(?:sk|rk|gsk|csk|hf|ghp|github_pat|r8|tgp)[-_][\w-]{8,}|(?:xai|nvapi|pplx|glpat)-[\w-]{8,}"
     r"|(?:AIza|ABSK|eyJ)[\w-]{16,}.*|bedrock-api-key-.+"
 )
-"""What a key looks like that tells whose it is by its beginning."""
+"""Keys with a known prefix."""
 RUN = re.compile(r"[a-zA-Z\d]{32,}")
-"""A run of letters and digits as long as keys are; names have dashes between their words."""
+"""Letters and digits as long as a key; names have dashes between their words."""
 HASH = re.compile(r"[\da-f]{32}", re.IGNORECASE)
-"""What gateways call an account by, in the open."""
+"""Public account ids of gateways."""
 SCHEME = r"(?i:https?)://"
-"""How a URL begins that a model can be asked at."""
+"""The URL schemes of models."""
 
 
 class ProviderError(CheaptalkError, ValueError):
-    """A file of providers that cannot be used: one line that names file, entry, field and cure."""
+    """An invalid provider file; the message is one line with file, entry, field and solution."""
 
 
 def same(*names: str) -> dict[str, str]:
-    """Settings that are called on the wire as here."""
+    """Map settings to identical names in requests."""
     return {name: name for name in names}
 
 
 SAMPLING = same("temperature", "top_p")
 LOCAL = SAMPLING | same("max_tokens", "seed", "stop")
 CHAT = LOCAL | same("stream")
-"""Settings that most servers of the chat format take."""
+"""Settings that most servers with the chat format support."""
 COUNTED = {"stream_options": {"include_usage": True}}
-"""What has a server in the chat format count the tokens of a stream."""
+"""Requests token counts for streams in the chat format."""
 
 
-def _setting_names(written: Any) -> Any:
-    """Settings as a mapping to their names on the wire; a list of them stands for those names."""
-    found = same(*written) if isinstance(written, (list, tuple)) else written
-    for name in found if isinstance(found, Mapping) else ():
+def _setting_names(value: Any) -> Any:
+    """Normalize settings to a mapping to their names in requests; a list keeps the names."""
+    settings = same(*value) if isinstance(value, (list, tuple)) else value
+    for name in settings if isinstance(settings, Mapping) else ():
         if name == "reasoning" or name not in ModelSettings.model_fields:
-            known = [one for one in ModelSettings.model_fields if one != "reasoning"]
-            raise ValueError(f"no setting {suggest(str(name), known)}")
-    return found
+            names = [setting for setting in ModelSettings.model_fields if setting != "reasoning"]
+            raise ValueError(f"no setting {suggest(str(name), names)}")
+    return settings
 
 
 def _words_last(routes: tuple[Route, ...]) -> tuple[Route, ...]:
     if routes[-1] != "text":
-        raise ValueError("every model can be asked in words: let text stand last")
+        raise ValueError("all models support text: put text last")
     return routes
 
 
 @dataclass(frozen=True, eq=False, config=ConfigDict(extra="forbid"))
 class Family:
-    """Models that take the same settings.
+    """Models that support the same settings.
 
     Attributes:
-        pattern: what their names look like, as in file names.
-        settings: the settings they take, with their names on the wire.
-        reasoning: how a level of reasoning is put; None for models that have no such setting.
-        levels: the levels they know.
-        budget: whether a number of tokens is taken for a level.
-        either: whether ``temperature`` and ``top_p`` are refused while they reason.
-        reasons: whether they reason unless they are told not to.
-        hottest: the highest temperature.
-        routes: how an answer of a given form can be asked for, strictest first.
-        answer_tokens: tokens of the longest answer, beside those of reasoning, where a study does
-            not say; 0 where the server decides.
-        streamed: what is sent beside ``stream``, so that tokens are counted.
-        always: what is sent with every call.
+        pattern: a glob pattern of their names.
+        settings: supported settings, with their names in requests.
+        reasoning: the format of reasoning levels; None without such a setting.
+        levels: supported levels.
+        budget: whether a number of tokens is accepted as a level.
+        either: whether ``temperature`` and ``top_p`` are rejected with reasoning.
+        reasons: whether they reason by default.
+        hottest: the maximum temperature.
+        routes: supported answer formats, strictest first.
+        answer_tokens: default maximum tokens of an answer, excluding reasoning; 0 for the server's
+            default.
+        streamed: additional fields with ``stream``, to count tokens.
+        always: fields of every request.
     """
 
     pattern: str = "*"
@@ -148,9 +147,9 @@ def _is_url(url: str) -> str:
     if problem:
         raise ValueError(problem)
     if url and not re.match(rf"{SCHEME}[^/\s]|\$\{{", url):
-        raise ValueError("a URL begins with http:// or https://, or with ${VARIABLE}")
+        raise ValueError("a URL must start with http://, https:// or ${VARIABLE}")
     if "$" in IN_URL.sub("", url):
-        raise ValueError("write an environment variable as ${NAME}, in capitals")
+        raise ValueError("write an environment variable as ${NAME}, in upper case")
     return url.rstrip("/")
 
 
@@ -164,27 +163,27 @@ def _is_variable(key: str) -> str:
 
 def _has_rest(families: tuple[Family, ...]) -> tuple[Family, ...]:
     if families[-1].pattern != "*":
-        raise ValueError('let one with the pattern "*" stand last, for all other models')
+        raise ValueError('add a last entry with the pattern "*" for all other models')
     return families
 
 
 @dataclass(frozen=True, eq=False, config=ConfigDict(extra="forbid"))
 class Provider:
-    """All that is known of a provider.
+    """A provider of models.
 
     Attributes:
-        url: where it listens; ``${NAME}`` stands for an environment variable. Empty where the model
-            string has to say, or where nothing listens.
-        key: the environment variable of the key; empty where there is none. The key is sent to the
-            scheme, host and port of ``url``, and nowhere else.
-        needs_key: false where a key is sent only if it is set.
-        protocol: how it is spoken to.
-        batch: whose batch endpoint its own is like; None where it has none.
-        header: the header that carries the key, bare; None where it goes as its protocol has it.
-        models: what its models take; of those whose pattern fits, the first counts.
-        maker: whether it serves the models that it makes itself.
-        aliases: what else people call it, for advice to them.
-        advice: what is to be known of its model strings, for the same.
+        url: its URL; ``${NAME}`` is replaced with an environment variable. Empty if the model
+            string contains the URL, or if there is none.
+        key: the environment variable of the key; empty without a key. The key is sent only to the
+            scheme, host and port of ``url``.
+        needs_key: whether the key is required.
+        protocol: its protocol.
+        batch: the API of its batch endpoint; None if it has none.
+        header: the header with the bare key; None for the protocol's default.
+        models: supported settings of its models; the first matching pattern applies.
+        maker: whether it develops the models that it serves.
+        aliases: other common names, for suggestions.
+        advice: a hint about its model strings, for suggestions.
     """
 
     url: Annotated[str, AfterValidator(_is_url)] = ""
@@ -202,23 +201,23 @@ class Provider:
 
     @property
     def address(self) -> str:
-        """Its URL; a variable that is not set stands as it is."""
+        """Its URL; unset variables remain as placeholders."""
         if "$" not in self.url:
             return self.url
-        return IN_URL.sub(lambda found: _value(found[1]) or found[0], self.url)
+        return IN_URL.sub(lambda match: _value(match[1]) or match[0], self.url)
 
     @property
     def secret(self) -> str | None:
-        """The key, from the environment; None where none is set."""
+        """The key from the environment; None if it is not set."""
         return (self.key and os.environ.get(self.key, "").strip()) or None
 
     def secret_for(self, url: str) -> str | None:
-        """The key for a URL; None where none is set, or the URL is none of this provider's."""
-        ours = origin(url) == origin(self.address) and not in_the_open(url)
-        return self.secret if ours else None
+        """Return the key for a URL; None if it is not set or the URL is not this provider's."""
+        matches = origin(url) == origin(self.address) and not in_the_open(url)
+        return self.secret if matches else None
 
     def key_header(self, secret: str | None) -> dict[str, str]:
-        """The header that carries a key."""
+        """Return the header with a key."""
         if not secret:
             return {}
         name = self.header or HEADERS.get(self.protocol, BEARER)
@@ -226,18 +225,18 @@ class Provider:
 
     @property
     def variables(self) -> list[str]:
-        """The environment variables that fill in its URL."""
+        """The environment variables in its URL."""
         return IN_URL.findall(self.url)
 
     @property
     def unset(self) -> list[str]:
-        """The environment variables that have to be set before it can be asked."""
+        """The environment variables that must be set before calls."""
         names = [name for name in self.variables if not _value(name)]
         return names + ([self.key] if self.needs_key and self.key and not self.secret else [])
 
     @property
     def trouble(self) -> str | None:
-        """What must be done before it can be asked; None where nothing is to do."""
+        """What must be done before calls; None if nothing."""
         if self.unset:
             several = "s" if len(self.unset) > 1 else ""
             return f"set the environment variable{several} {' and '.join(self.unset)}"
@@ -245,44 +244,47 @@ class Provider:
         if variables and (problem := _filled_problem(self.address)):
             return f"{variables}: {problem}"
         if self.secret and not self.secret.isprintable():
-            return f"{self.key} holds a line break or the like inside: set it again, in one line"
+            return (
+                f"{self.key} contains a line break or another control character: set it "
+                f"again, in one line"
+            )
         if self.secret and in_the_open(self.address):
-            return f"{self.key} would be sent over plain http: let its entry's URL begin with https"
+            return f"{self.key} would be sent over plain http: change its entry's URL to https"
         return None
 
 
 def _value(name: str) -> str:
-    """The value of an environment variable, as it stands in a URL."""
+    """Return the value of an environment variable for use in a URL."""
     return os.environ.get(name, "").strip().rstrip("/")
 
 
 def _filled_problem(url: str) -> str | None:
-    """What is wrong with a URL whose variables are filled in."""
+    """Return the problem of a URL after substitution; None if there is none."""
     if not re.fullmatch(rf"{SCHEME}[^/\s]\S*", url):
-        return "the URL that it makes does not begin with http:// or https://, or has a blank in it"
+        return "the resulting URL does not start with http:// or https://, or contains a space"
     return url_problem(url)
 
 
 def secret_problem(url: str) -> str | None:
-    """Which secret stands in a URL, in words that do not repeat it; None where none does.
+    """Return how to remove a secret from a URL, without repeating it; None if there is none.
 
     >>> secret_problem("https://gpu/v1?api_key=1"), secret_problem("https://gpu/sk-123456789/v1")
-    ('leave "api_key" out of the URL', 'leave the key in its path out of the URL')
+    ('remove "api_key" from the URL', 'remove the key in its path from the URL')
     """
     if re.search(r"//[^/?#\s]*@", url):
-        return "leave user and password out of the URL"
+        return "remove user and password from the URL"
     query = "&".join(re.split("[?#]", url)[1:])
     for name, value in parse_qsl(query, keep_blank_values=True):
         if SECRET_NAME.search(name) or is_key(value):
-            return f'leave "{name}" out of the URL'
+            return f'remove "{name}" from the URL'
     path = re.split(r"[?#\s]", url.partition("//")[2])[0]
     if any(map(is_key, re.split("[/,'\"}]", unquote(path))[1:])):
-        return "leave the key in its path out of the URL"
+        return "remove the key in its path from the URL"
     return None
 
 
 def is_key(text: str) -> bool:
-    """Whether a part of a URL's path, or the like, looks like a key.
+    """Return whether a text, such as a part of a URL's path, looks like a key.
 
     >>> is_key("sk-123456789"), is_key("gpt-4o-mini-2024-07-18-in-the-north-of-europe")
     (True, False)
@@ -291,7 +293,7 @@ def is_key(text: str) -> bool:
 
 
 def _is_random(run: str) -> bool:
-    """Whether a run of letters and digits changes between them as no words do."""
+    """Return whether letters and digits alternate as in a random string."""
     parts = re.findall(r"[a-z]+|[A-Z]+|\d+", run)
     numbers = sum(part.isdigit() for part in parts)
     if HASH.fullmatch(run) or not numbers:
@@ -300,19 +302,19 @@ def _is_random(run: str) -> bool:
 
 
 def url_problem(url: str) -> str | None:
-    """What is wrong with a URL, in words that do not repeat it; None where nothing is."""
+    """Return the problem of a URL, without repeating it; None if there is none."""
     problem = secret_problem(url)
     if problem:
         return problem
     try:
         _ = urlsplit(IN_URL.sub("x", url)).port
     except ValueError:
-        return "its port is no number from 0 to 65535"
+        return "its port is not a number from 0 to 65535"
     return None
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
-    """Scheme, host and port of a URL: what may be sent one key.
+    """Return scheme, host and port of a URL, to which a key may be sent.
 
     >>> origin("https://API.example/v1") == origin("https://api.example:443/v2")
     True
@@ -326,7 +328,7 @@ def origin(url: str) -> tuple[str, str, int | None]:
 
 
 def in_the_open(url: str) -> bool:
-    """Whether what is sent to a URL can be read on the way: by plain http to another machine.
+    """Return whether a URL uses plain http to another machine.
 
     >>> in_the_open("http://gpu/v1"), in_the_open("http://127.0.0.1/v1"), in_the_open("https://gpu")
     (True, False, False)
@@ -341,31 +343,31 @@ def in_the_open(url: str) -> bool:
 
 
 def users_file() -> Path | None:
-    """A user's own file of providers; None where there is none, or the variable is empty."""
+    """Return the user's provider file; None if there is none or the variable is empty."""
     return configured_file(os.environ.get(VARIABLE), FILE)
 
 
-def users_providers(known: Mapping[str, Provider]) -> dict[str, Provider]:
-    """The providers of a user's own file, by name.
+def users_providers(registered: Mapping[str, Provider]) -> dict[str, Provider]:
+    """Read the user's provider file.
 
     Args:
-        known: those that packages register.
+        registered: providers registered by packages.
 
     Raises:
-        ProviderError: the file cannot be read, or an entry is none.
+        ProviderError: the file cannot be read, or an entry is invalid.
     """
     path = users_file()
-    return {} if path is None else read_providers(path, known)
+    return {} if path is None else read_providers(path, registered)
 
 
-def read_providers(path: Path, known: Mapping[str, Provider]) -> dict[str, Provider]:
-    """The providers of a file, by name.
+def read_providers(path: Path, registered: Mapping[str, Provider]) -> dict[str, Provider]:
+    """Read a provider file.
 
-    An entry may be ``like`` one that is known or stands before it: it is spoken to as that one is,
-    and its models take the same. Its URL and key are always its own.
+    An entry may be ``like`` a registered or earlier one, whose protocol and model settings it then
+    uses. URL and key are never copied.
 
     Raises:
-        ProviderError: the file cannot be read, or an entry is none.
+        ProviderError: the file cannot be read, or an entry is invalid.
     """
     try:
         data = read_yaml(path)
@@ -373,90 +375,92 @@ def read_providers(path: Path, known: Mapping[str, Provider]) -> dict[str, Provi
         raise ProviderError(str(error)) from None
     if not isinstance(data, Mapping):
         raise ProviderError(
-            f"{path}: a file of providers is a mapping, NAME: {{url: ..., key: ...}}"
+            f"{path}: a provider file must be a mapping, NAME: {{url: ..., key: ...}}"
         )
-    found: dict[str, Provider] = {}
+    providers: dict[str, Provider] = {}
     for name, entry in data.items():
         try:
-            found[name] = _entry(name, entry, {**known, **found})
+            providers[name] = _entry(name, entry, {**registered, **providers})
         except ValidationError as error:
             raise ProviderError(f"{path}: {name}: {first_problem(error)}") from None
         except ValueError as error:
             raise ProviderError(f"{path}: {name}: {error}") from None
-    return found
+    return providers
 
 
 FIELDS = ("url", "key", "needs_key", "protocol", "batch", "header", "models", "like")
-"""What an entry of a user's file may say."""
+"""The keys of an entry in a user's file."""
 LIKE = ("protocol", "batch", "header", "models")
-"""What an entry has from the one that it is like."""
+"""The fields copied with ``like``."""
 ADAPTER = TypeAdapter(Provider)
 
 
-def _entry(name: Any, entry: Any, known: Mapping[str, Provider]) -> Provider:
-    """A provider as it is written in a file."""
+def _entry(name: Any, entry: Any, registered: Mapping[str, Provider]) -> Provider:
+    """Parse an entry of a provider file."""
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
-        raise ValueError("a provider's name is made of letters, digits, dots, dashes, underscores")
-    if name in known:
-        raise ValueError("there is a provider of this name already; take another")
+        raise ValueError(
+            "a provider's name can contain letters, digits, dots, dashes and underscores"
+        )
+    if name in registered:
+        raise ValueError("a provider with this name exists already; choose another name")
     if not isinstance(entry, Mapping):
-        raise ValueError("an entry is a mapping: {url: https://HOST/v1, key: VARIABLE}")
+        raise ValueError("an entry must be a mapping: {url: https://HOST/v1, key: VARIABLE}")
     for field in entry:
         if field not in FIELDS:
             raise ValueError(f"no field {suggest(str(field), FIELDS)}")
-    given = dict(entry)
-    like = given.pop("like", None)
+    fields = dict(entry)
+    template = fields.pop("like", None)
     base: dict[str, Any] = {}
-    if like is not None:
-        if like not in known:
-            raise ValueError(f"like: no provider {suggest(str(like), sorted(known))}")
-        base = {field: getattr(known[like], field) for field in LIKE}
-    if not given.get("url"):
-        raise ValueError("url: is missing; write where it listens, such as https://HOST/v1")
-    given.setdefault("needs_key", "key" in given)
-    return ADAPTER.validate_python(base | given)
+    if template is not None:
+        if template not in registered:
+            raise ValueError(f"like: no provider {suggest(str(template), sorted(registered))}")
+        base = {field: getattr(registered[template], field) for field in LIKE}
+    if not fields.get("url"):
+        raise ValueError("url: is missing; add the server's URL, such as https://HOST/v1")
+    fields.setdefault("needs_key", "key" in fields)
+    return ADAPTER.validate_python(base | fields)
 
 
 def written(entry: Provider) -> dict[str, Any]:
-    """An entry as it would stand in a file; what is not said is as by default."""
+    """Return an entry as in a provider file, without default values."""
     data: dict[str, Any] = ADAPTER.dump_python(entry, mode="json", exclude_defaults=True)
     if "models" in data:
-        data["models"] = [{"pattern": "*"} | one for one in data["models"]]
+        data["models"] = [{"pattern": "*"} | family for family in data["models"]]
     return {name: data[name] for name in FIELDS if name in data}
 
 
 PROVIDERS: Registry[Provider] = Registry(
     "provider", "cheaptalk.providers", instances(Provider), several, users_providers
 )
-"""Whoever can be asked, by the first part of a model string."""
+"""Providers by the first part of a model string."""
 
 
-def unknown_provider(written: str) -> UnknownName:
-    """Say that a provider is unknown, with the nearest one by any of its names, or with all.
+def unknown_provider(prefix: str) -> UnknownName:
+    """Return the error for an unknown provider, with the closest match or all names.
 
     >>> print(unknown_provider("gogle"))
     unknown provider "gogle" (did you mean "gemini", also called "google"?)
     """
-    aliases = {alias: name for name, entry in PROVIDERS.items() for alias in entry.aliases}
-    near = get_close_matches(written.casefold(), [*PROVIDERS, *aliases], n=1)
-    if not near or near[0] in PROVIDERS:
-        return unknown("provider", written, list(PROVIDERS))
-    found = f'did you mean "{aliases[near[0]]}", also called "{near[0]}"?'
-    return UnknownName(f'unknown provider "{written}" ({found})')
+    aliases = {alias: provider for provider, entry in PROVIDERS.items() for alias in entry.aliases}
+    matches = get_close_matches(prefix.casefold(), [*PROVIDERS, *aliases], n=1)
+    if not matches or matches[0] in PROVIDERS:
+        return unknown("provider", prefix, list(PROVIDERS))
+    suggestion = f'did you mean "{aliases[matches[0]]}", also called "{matches[0]}"?'
+    return UnknownName(f'unknown provider "{prefix}" ({suggestion})')
 
 
-def advice(written: str, rest: str) -> str:
-    """What to write for a provider that goes by another name here; empty where nothing is known.
+def advice(prefix: str, model: str) -> str:
+    """Return the correct model string for an alias of a provider; empty if there is none.
 
     >>> advice("aws", "openai.gpt-oss-20b-1:0")
     'write bedrock/openai.gpt-oss-20b-1:0'
     """
-    for name, entry in PROVIDERS.items():
-        if written.casefold() in entry.aliases:
-            return "; ".join(filter(None, (f"write {name}/{rest}", entry.advice)))
+    for provider, entry in PROVIDERS.items():
+        if prefix.casefold() in entry.aliases:
+            return "; ".join(filter(None, (f"write {provider}/{model}", entry.advice)))
     return ""
 
 
 def with_batches() -> Sequence[str]:
-    """The providers whose batch endpoint is known."""
+    """Return the providers with a supported batch endpoint."""
     return [name for name, entry in PROVIDERS.items() if entry.batch]

@@ -1,7 +1,7 @@
-"""Reply ids: no reply may answer two requests.
+"""Detect replies that answer two requests.
 
-A gateway that mixes up its connections can answer a request with the reply to another one. The id
-that a provider gives to each reply reveals it.
+A gateway that mixes up its connections can answer a request with the reply to another one, which
+the provider's reply id reveals.
 """
 
 import hashlib
@@ -14,11 +14,11 @@ from cheaptalk.models.http.failures import broken
 from cheaptalk.models.model_strings import ModelName
 
 REMEMBERED = 100_000
-"""Ids that are remembered for each server."""
+"""Number of ids remembered per server."""
 
 
 class ReplyIds:
-    """The ids of a run's replies, by server."""
+    """The reply ids of a run, by server."""
 
     def __init__(self) -> None:
         self._requests: defaultdict[tuple[str, str], OrderedDict[str, bytes]] = defaultdict(
@@ -26,9 +26,9 @@ class ReplyIds:
         )
 
     def checked(self, call: ModelCall, reply: Reply) -> Reply:
-        """Return the reply, or the provider's failure if it answered another request before.
+        """Return the reply, or a provider error if it has answered another request before.
 
-        A gateway's cache may answer equal requests with one reply.
+        Identical requests may share a reply from a gateway's cache.
         """
         if reply.id is None:
             return reply
@@ -38,16 +38,16 @@ class ReplyIds:
         if requests.setdefault(reply.id, request) != request:
             detail = (
                 f'the server answered with the reply to another request (id "{reply.id:.100}"): '
-                "check the gateway or proxy before it"
+                "check the gateway or proxy in front of it"
             )
-            seen = reply.model_dump(include={"id", "model", "usage", "seconds", "sent", "route"})
-            return broken(detail, retry=True).model_copy(update=seen | {"usage": reply.usage})
+            fields = reply.model_dump(include={"id", "model", "usage", "seconds", "sent", "route"})
+            return broken(detail, retry=True).model_copy(update=fields | {"usage": reply.usage})
         if len(requests) > REMEMBERED:
             requests.popitem(last=False)
         return reply
 
 
 def request_digest(call: ModelCall) -> bytes:
-    """Return a digest of what a call asks, by which equal requests are known."""
-    asked = call.model_dump(mode="json", include={"model", "messages", "settings"})
-    return hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).digest()[:16]
+    """Return a digest of a call's request."""
+    request = call.model_dump(mode="json", include={"model", "messages", "settings"})
+    return hashlib.sha256(msgspec.json.encode(request, order="deterministic")).digest()[:16]

@@ -1,4 +1,4 @@
-"""Models that only act as if: for dry runs and tests, without a server, a key or a bill."""
+"""Scripted models for dry runs and tests, without a server, a key or costs."""
 
 import hashlib
 import json
@@ -10,22 +10,22 @@ from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
 
 WORDS = "No comment."
-"""What a scripted model says where it may say what it likes."""
+"""The text of a scripted model without a required answer form."""
 
 
 class ScriptedModels:
     """Makes calls to scripted models: :data:`~cheaptalk.models.SCRIPTS` lists them.
 
-    A token is a word. What a model says depends on the messages and the form alone: settings are
-    noted as sent, so that a roster can be rehearsed with them, and heeded by nobody.
+    A token is a word. Answers depend only on the messages and the form; settings are recorded but
+    ignored.
     """
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call; no time passes.
+        """Make one call; it takes no time.
 
         Args:
-            number: heeded by no scripted model.
-            deadline: likewise.
+            number: ignored.
+            deadline: ignored.
         """
         name = ModelName.parse(call.model).model
         sent = wire(call.settings, call.model)
@@ -48,11 +48,11 @@ class ScriptedModels:
 
 
 def legal(call: ModelCall) -> str:
-    """An answer of the form that is asked for: a legal one where the call has an example."""
+    """Return an answer of the required form, legal if the call has an example."""
     if call.form is None:
         return WORDS
     return call.form.example or made_up(
-        call.form, json.dumps([one.content for one in call.messages])
+        call.form, json.dumps([message.content for message in call.messages])
     )
 
 
@@ -61,11 +61,11 @@ SAYS: dict[str, Callable[[ModelCall], str]] = {
     "echo": lambda call: call.messages[-1].content,
     "silent": lambda _: "",
 }
-"""What scripted models answer, where they do."""
+"""The answers of scripted models, by name."""
 
 
 def made_up(form: AnswerForm, seed: str) -> str:
-    """JSON that fits a form, chosen by a hash of the seed; the rules may still object to it.
+    """Return pseudo-random JSON that fits a form; it may still be illegal in the game.
 
     >>> schema = {"type": "object", "properties": {"share": {"type": "integer", "maximum": 0}}}
     >>> made_up(AnswerForm(name="Share", json_schema=schema), "any")
@@ -75,27 +75,27 @@ def made_up(form: AnswerForm, seed: str) -> str:
 
 
 def _value(spec: dict[str, Any], defs: dict[str, Any], seed: str) -> Any:
-    luck = int(hashlib.sha256(seed.encode()).hexdigest()[:12], 16)
+    number = int(hashlib.sha256(seed.encode()).hexdigest()[:12], 16)
     if "$ref" in spec:
         return _value(defs[spec["$ref"].rpartition("/")[2]], defs, seed)
     options = spec.get("enum") or [spec[key] for key in ("const",) if key in spec]
     if options:
-        return options[luck % len(options)]
+        return options[number % len(options)]
     if "anyOf" in spec:
-        return _value(spec["anyOf"][luck % len(spec["anyOf"])], defs, seed)
+        return _value(spec["anyOf"][number % len(spec["anyOf"])], defs, seed)
     match spec.get("type"):
         case "object":
-            inside = spec.get("properties", {}).items()
-            return {name: _value(one, defs, f"{seed}/{name}") for name, one in inside}
+            parts = spec.get("properties", {}).items()
+            return {name: _value(part, defs, f"{seed}/{name}") for name, part in parts}
         case "array":
-            inside = spec.get("prefixItems") or [spec.get("items", {})] * spec.get("minItems", 1)
-            return [_value(one, defs, f"{seed}/{place}") for place, one in enumerate(inside)]
+            parts = spec.get("prefixItems") or [spec.get("items", {})] * spec.get("minItems", 1)
+            return [_value(part, defs, f"{seed}/{index}") for index, part in enumerate(parts)]
         case "integer" | "number":
-            least = spec.get("minimum", spec.get("ge", min(0, spec.get("maximum", 0))))
-            most = spec.get("maximum", spec.get("le", least + 10))
-            return least + luck % (int(most - least) + 1)
+            minimum = spec.get("minimum", spec.get("ge", min(0, spec.get("maximum", 0))))
+            maximum = spec.get("maximum", spec.get("le", minimum + 10))
+            return minimum + number % (int(maximum - minimum) + 1)
         case "boolean":
-            return luck % 2 == 0
+            return number % 2 == 0
         case "null":
             return None
         case _:

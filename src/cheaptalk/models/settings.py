@@ -1,4 +1,4 @@
-"""Settings of models: checked before a run, mapped for the wire by a table, never dropped."""
+"""Model settings: validated before a run and mapped to request fields, never dropped."""
 
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
@@ -10,9 +10,9 @@ from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.providers import SAMPLING, Family, ReasoningForm
 
 BUDGETS = {"minimal": 1_024, "low": 4_096, "medium": 8_192, "high": 16_384}
-"""Tokens of reasoning that a level stands for where a provider wants their number."""
+"""Reasoning tokens of each level, for providers that require a number."""
 LEAST_BUDGET = 1_024
-"""Tokens of reasoning below which Anthropic refuses a budget."""
+"""Anthropic's minimum number of reasoning tokens."""
 
 
 def _level(level: Reasoning) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def _openrouter(level: Reasoning) -> dict[str, Any]:
 
 
 def tokens_of(level: Reasoning) -> int:
-    """The tokens of reasoning that a level stands for.
+    """Return the number of reasoning tokens of a level.
 
     >>> tokens_of("low"), tokens_of(2_000), tokens_of("none")
     (4096, 2000, 0)
@@ -72,94 +72,100 @@ REASONING: Mapping[ReasoningForm, Callable[[Reasoning], dict[str, Any]]] = {
     "openrouter": _openrouter,
     "thinking": _thinking,
 }
-"""What a level of reasoning becomes, by the form in which models take it."""
+"""Functions that map a reasoning level to request fields, by format."""
 
 
 def family(name: ModelName) -> Family:
-    """The family of a model.
+    """Return the family of a model.
 
     >>> family(ModelName.parse("openai/o3-mini")).levels
     ('low', 'medium', 'high')
     """
-    return next(one for one in name.entry.models if fnmatchcase(name.model, one.pattern))
+    return next(
+        candidate for candidate in name.entry.models if fnmatchcase(name.model, candidate.pattern)
+    )
 
 
 def check_settings(settings: ModelSettings, model: str, answers: AskedRoute = "auto") -> None:
-    """Refuse settings that a model would not take or would not heed.
+    """Check that a model supports all settings.
 
     Args:
-        settings: what is asked of the model.
+        settings: the settings.
         model: the model string.
-        answers: how answers are asked for.
+        answers: the answer format.
 
     Raises:
-        ValueError: the model does not take one of them; the message names it and the cure.
+        ValueError: the model does not support one of them; the message contains the solution.
 
     >>> check_settings(ModelSettings(seed=7), "anthropic/claude-opus-4-1")
     Traceback (most recent call last):
         ...
-    ValueError: anthropic/claude-opus-4-1 takes no seed: leave it out
+    ValueError: anthropic/claude-opus-4-1 does not support seed: remove it
     """
     name = ModelName.parse(model)
     kind = family(name)
-    given = settings.model_dump(exclude_none=True, exclude={"reasoning"})
-    for setting in given:
+    values = settings.model_dump(exclude_none=True, exclude={"reasoning"})
+    for setting in values:
         if setting not in kind.settings:
-            raise ValueError(f"{name.short} takes no {setting}: leave it out")
-    if (given.get("temperature") or 0) > kind.hottest:
-        raise ValueError(f"{name.short} takes a temperature of at most {kind.hottest:g}")
+            raise ValueError(f"{name.short} does not support {setting}: remove it")
+    if (values.get("temperature") or 0) > kind.hottest:
+        raise ValueError(f"{name.short} supports temperatures up to {kind.hottest:g}")
     if settings.reasoning is not None:
         _check_reasoning(settings.reasoning, kind, name)
     level = settings.reasoning or ("high" if kind.reasons else "none")
     if kind.either and level != "none":
         for setting in SAMPLING:
-            if setting in given:
+            if setting in values:
                 raise ValueError(
-                    f"{name.short} takes no {setting} while it reasons: leave it out"
+                    f"{name.short} does not support {setting} with reasoning: remove it"
                     + (", or set reasoning to none" if "none" in kind.levels else "")
                 )
     _check_tokens(settings, kind, name)
     if answers != "auto" and answers not in routes(settings, name):
-        ways = " or ".join(routes(settings, name))
-        raise ValueError(f'{name.short} cannot be asked by "{answers}": set answers to {ways}')
+        options = " or ".join(routes(settings, name))
+        raise ValueError(
+            f"{name.short} does not support answers: {answers}; set answers to {options}"
+        )
 
 
 def _check_reasoning(level: Reasoning, kind: Family, name: ModelName) -> None:
     if kind.reasoning is None:
-        raise ValueError(f"{name.short} has no setting of its reasoning: leave it out")
+        raise ValueError(f"{name.short} has no reasoning setting: remove it")
     fits = level in kind.levels if isinstance(level, str) else kind.budget
     if not fits:
-        known = ", ".join(kind.levels) + (", or a number of tokens" if kind.budget else "")
-        raise ValueError(f"{name.short} knows no reasoning of {level}: it takes {known}")
+        options = ", ".join(kind.levels) + (", or a number of tokens" if kind.budget else "")
+        raise ValueError(f"{name.short} does not support reasoning: {level}; use {options}")
 
 
 def _check_tokens(settings: ModelSettings, kind: Family, name: ModelName) -> None:
-    """Anthropic counts reasoning among ``max_tokens``, and wants a least number of it."""
+    """Check Anthropic's limits: reasoning counts towards ``max_tokens`` and has a minimum."""
     tokens = tokens_of(settings.reasoning or "none")
     if name.protocol != "messages" or not tokens:
         return
     if tokens < LEAST_BUDGET:
-        raise ValueError(f"{name.short} reasons with {LEAST_BUDGET:,} tokens at least")
+        raise ValueError(f"{name.short} requires at least {LEAST_BUDGET:,} reasoning tokens")
     if kind.budget and settings.max_tokens is not None and settings.max_tokens <= tokens:
         raise ValueError(
-            f"{name.short} counts its {tokens:,} tokens of reasoning among max_tokens: "
-            f"set that above {tokens:,}"
+            f"{name.short} counts its {tokens:,} reasoning tokens towards max_tokens: "
+            f"set it above {tokens:,}"
         )
 
 
 def routes(settings: ModelSettings, name: ModelName) -> tuple[Route, ...]:
-    """How a model with these settings can be asked for an answer of a given form."""
-    ways = family(name).routes
+    """Return the answer formats that a model with these settings supports."""
+    available = family(name).routes
     if name.protocol == "messages" and settings.reasoning not in (None, "none"):
-        return tuple(way for way in ways if way != "tool")  # no tool can be demanded of it then
-    return ways
+        return tuple(
+            route for route in available if route != "tool"
+        )  # tool calls cannot be forced with reasoning
+    return available
 
 
 def wire(settings: ModelSettings, model: str) -> dict[str, Any]:
-    """The settings as they go over the wire to this model. Not to be changed: it is kept.
+    """Return the request fields of the settings, which are cached and must not be changed.
 
     Raises:
-        ValueError: the model does not take them.
+        ValueError: the model does not support them.
 
     >>> wire(ModelSettings(max_tokens=300, reasoning="low"), "openai/o3")
     {'max_completion_tokens': 300, 'reasoning_effort': 'low'}
@@ -171,8 +177,8 @@ def wire(settings: ModelSettings, model: str) -> dict[str, Any]:
 @lru_cache(maxsize=1024)
 def _wire(settings: ModelSettings, model: str, kind: Family) -> dict[str, Any]:
     check_settings(settings, model)
-    given = settings.model_dump(exclude_none=True, exclude={"reasoning"}, mode="json")
-    sent: dict[str, Any] = {kind.settings[setting]: value for setting, value in given.items()}
+    values = settings.model_dump(exclude_none=True, exclude={"reasoning"}, mode="json")
+    sent: dict[str, Any] = {kind.settings[setting]: value for setting, value in values.items()}
     if settings.reasoning is not None and kind.reasoning is not None:
         sent |= REASONING[kind.reasoning](settings.reasoning)
     if settings.stream:
@@ -184,12 +190,11 @@ def _wire(settings: ModelSettings, model: str, kind: Family) -> dict[str, Any]:
 
 
 def most_tokens(settings: ModelSettings, model: str) -> int | None:
-    """Tokens that an answer of this model may have at the most, reasoning included; None where
-    nothing says so.
+    """Return the maximum tokens of an answer, including reasoning; None without a limit.
 
     >>> most_tokens(ModelSettings(), "anthropic/claude-opus-4-1")
     4096
     """
     name = family(ModelName.parse(model)).settings.get("max_tokens")
-    found = wire(settings, model).get(name) if name else None
-    return found if isinstance(found, int) else None
+    limit = wire(settings, model).get(name) if name else None
+    return limit if isinstance(limit, int) else None

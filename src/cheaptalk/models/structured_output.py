@@ -1,4 +1,4 @@
-"""Structured output: ways to ask for an answer of a given form, and those that a server knows."""
+"""Structured output: JSON schemas and the answer formats that servers support."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,22 +15,22 @@ KEPT = frozenset({
     "type", "description", "properties", "required", "additionalProperties", "items",
     "prefixItems", "anyOf", "enum", "const", "minimum", "maximum", "$ref", "$defs",
 })  # fmt: skip
-"""Keywords that every provider of strict schemas knows. The rest only narrows: texts' lengths, for
-one. What an answer breaks of that, its reader finds."""
+"""Keywords that all providers of strict schemas support. Other keywords, such as text lengths, are
+checked when an answer is parsed."""
 RENAMED = {"ge": "minimum", "le": "maximum"}
-"""What pydantic calls bounds that stand behind a validator."""
+"""Pydantic's names of bounds after a validator."""
 
 
 class _Loose(Exception):
-    """A part of the schema that no strict one can express."""
+    """A part of a schema cannot be expressed in a strict schema."""
 
 
 class Sendable(NamedTuple):
-    """A schema as it is sent.
+    """A schema for a request.
 
     Attributes:
         schema: the schema.
-        strict: whether the server can be held to it: every field is required and known.
+        strict: whether strict mode is possible.
     """
 
     schema: dict[str, Any]
@@ -38,10 +38,10 @@ class Sendable(NamedTuple):
 
 
 def sendable(schema: dict[str, Any]) -> Sendable:
-    """A schema without what servers do not know, and strict wherever it can be.
+    """Remove unsupported keywords from a schema and make it strict if possible.
 
-    In a strict one every field is required, those with a default too: what satisfies it satisfies
-    the original. A mapping with any names, or a list with a form for each place, makes it loose.
+    In a strict schema all fields are required, including those with defaults. Mappings with
+    arbitrary keys and tuples cannot be strict.
     """
     return _sendable(msgspec.json.encode(schema))
 
@@ -60,22 +60,22 @@ def _walked(spec: Any, *, strict: bool) -> Any:
         return spec
     if strict and ("prefixItems" in spec or isinstance(spec.get("additionalProperties"), dict)):
         raise _Loose
-    known = {RENAMED.get(key, key): value for key, value in spec.items()}
-    kept = {key: value for key, value in known.items() if key in KEPT}
+    renamed = {RENAMED.get(key, key): value for key, value in spec.items()}
+    result = {key: value for key, value in renamed.items() if key in KEPT}
     for key in ("properties", "$defs"):
-        if key in kept:
-            inside = kept[key].items()
-            kept[key] = {name: _walked(one, strict=strict) for name, one in inside}
+        if key in result:
+            parts = result[key].items()
+            result[key] = {name: _walked(part, strict=strict) for name, part in parts}
     for key in ("anyOf", "prefixItems"):
-        if key in kept:
-            kept[key] = [_walked(one, strict=strict) for one in kept[key]]
+        if key in result:
+            result[key] = [_walked(part, strict=strict) for part in result[key]]
     for key in ("items", "additionalProperties"):
-        if key in kept:
-            kept[key] = _walked(kept[key], strict=strict)
+        if key in result:
+            result[key] = _walked(result[key], strict=strict)
     if strict and spec.get("type") == "object":
-        kept.setdefault("properties", {})
-        kept |= {"required": list(kept["properties"]), "additionalProperties": False}
-    return kept
+        result.setdefault("properties", {})
+        result |= {"required": list(result["properties"]), "additionalProperties": False}
+    return result
 
 
 COMPLAINTS: dict[Route, re.Pattern[str]] = {
@@ -85,13 +85,13 @@ COMPLAINTS: dict[Route, re.Pattern[str]] = {
     ),
     "tool": re.compile("tool|function|schema|strict|requested parameters", re.IGNORECASE),
 }
-"""What a server's refusal names that does not know a way of asking for an answer's form."""
+"""Words in error messages of servers that do not support an answer format."""
 REFUSALS = (400, 404, 422)
-"""The statuses of such a refusal."""
+"""The statuses of such errors."""
 
 
 def ways(call: ModelCall) -> Sequence[Route]:
-    """How a call's answer can be asked for: as it demands, else by all ways, strictest first."""
+    """Return the answer formats for a call, strictest first."""
     if call.form is None:
         return ("text",)
     if call.form.route != "auto":
@@ -100,7 +100,7 @@ def ways(call: ModelCall) -> Sequence[Route]:
 
 
 def refuses(reply: Reply, route: Route | None) -> bool:
-    """Whether a server refused a call for the way in which its answer was asked for."""
+    """Return whether a server rejected a call because of its answer format."""
     return (
         route in COMPLAINTS
         and reply.failure is Failure.PROVIDER_ERROR
@@ -110,22 +110,22 @@ def refuses(reply: Reply, route: Route | None) -> bool:
 
 
 def offered(reply: Reply, call: ModelCall) -> Reply:
-    """A reply as an answer to a call: what a tool says that was not offered is none.
+    """Discard calls of tools that were not offered.
 
-    Its words are kept in the detail.
+    The text is kept in the detail.
     """
-    others = sorted({*(reply.tools or ())} - {call.form.name if call.form else ""})
-    if not others or reply.text is None:
+    unoffered = sorted({*(reply.tools or ())} - {call.form.name if call.form else ""})
+    if not unoffered or reply.text is None:
         return reply
-    said = f"called {', '.join(others)}, which was not offered: {reply.text}"
-    return reply.model_copy(update={"text": "", "detail": said})
+    detail = f"called {', '.join(unoffered)}, which was not offered: {reply.text}"
+    return reply.model_copy(update={"text": "", "detail": detail})
 
 
-class Known:
-    """Which ways the servers of models are still to be asked by: one refused is not tried again.
+class RouteSupport:
+    """Tracks the answer formats that servers support.
 
     Args:
-        earlier: replies that may have been refusals, with their models.
+        earlier: models and replies that may have rejected a format.
     """
 
     def __init__(self, earlier: Iterable[tuple[str, Reply]] = ()) -> None:
@@ -133,15 +133,15 @@ class Known:
         for model, reply in earlier:
             self.note(model, reply.route, reply)
 
-    def left(self, call: ModelCall) -> Sequence[Route]:
-        """The ways to ask for a call's answer, in the order in which they are to be tried."""
-        found = ways(call)
-        if len(found) == 1:
-            return found
-        return [one for one in found if (call.model, one) not in self._refused]
+    def remaining(self, call: ModelCall) -> Sequence[Route]:
+        """Return the answer formats to try for a call, in order."""
+        candidates = ways(call)
+        if len(candidates) == 1:
+            return candidates
+        return [route for route in candidates if (call.model, route) not in self._refused]
 
     def note(self, model: str, route: Route | None, reply: Reply) -> bool:
-        """Note what came of a way; whether the server refused it."""
+        """Record the reply to an answer format; return whether the server rejected the format."""
         refused = refuses(reply, route)
         if refused and route is not None:
             self._refused.add((model, route))

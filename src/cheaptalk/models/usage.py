@@ -1,7 +1,7 @@
-"""Tokens of a call: how a server's count is read, whether it can be true, and our own count.
+"""Token usage: parse servers' counts, check their plausibility and estimate missing ones.
 
-What cannot be true stays in the record (``Reply.reported``), and is counted by us instead: by the
-bytes that went over the wire, at the high end.
+Implausible counts are kept in the record (``Reply.reported``) and replaced with an upper estimate
+from the number of bytes.
 """
 
 import json
@@ -23,32 +23,30 @@ REASONING = {
     "medium": (100, 8_000),
     "high": (300, 20_000),
 }
-"""Tokens that a model may spend on reasoning before one answer, few and many, by its setting.
-
-Providers promise no numbers; a budget of tokens is the most that it names."""
+"""Low and high reasoning tokens per answer, by level; a number of tokens is an upper limit."""
 FEWEST_CHARACTERS = 3.0
-"""Characters of a token, at the least: English has about four, JSON and numbers fewer."""
+"""Minimum characters per token: English has about four, JSON and numbers fewer."""
 MOST_CHARACTERS = 40.0
-"""Characters of a token beyond which a count is too small to be true, however long the words."""
+"""Maximum plausible characters per token."""
 MOST = 1_000_000_000
-"""Tokens of one call beyond which no count can be true, whoever made it."""
+"""Maximum plausible tokens of a call."""
 GENEROUS = 20
-"""How many times our own count a server's may be: templates and tools of its own add to it."""
+"""Maximum ratio of a server's count to our estimate, because templates and tools add tokens."""
 UNSEEN = 10_000
-"""Tokens of input that servers may add in any case."""
+"""Input tokens that servers may always add."""
 LONGEST_ANSWER = 1_000_000
-"""Tokens of the longest answer where a call sets no limit, reasoning included."""
+"""Maximum plausible tokens of an answer without a limit, including reasoning."""
 KEPT = 500
-"""Characters that are kept of what a server reports."""
+"""Maximum characters of a server's report that are kept."""
 IMPOSSIBLE = Usage(input_tokens=-1)
-"""What is read of a count that cannot be one."""
+"""The usage of an unreadable count."""
 
 
 def reasoning_of(settings: ModelSettings, *, unset: str = "none") -> tuple[int, int]:
-    """Tokens that one answer may spend on reasoning: few and many.
+    """Return low and high estimates of reasoning tokens per answer.
 
     Args:
-        unset: the level that the model takes by itself.
+        unset: the model's default level.
 
     >>> reasoning_of(ModelSettings(reasoning="low")), reasoning_of(ModelSettings(reasoning=4096))
     ((50, 2000), (0, 4096))
@@ -58,12 +56,12 @@ def reasoning_of(settings: ModelSettings, *, unset: str = "none") -> tuple[int, 
 
 
 def characters(call: ModelCall) -> int:
-    """Characters that a call sends: its messages, and the schema of its answer."""
+    """Return the characters of a call's messages and schema."""
     return schema_characters(call) + sum(len(message.content) for message in call.messages)
 
 
 def schema_characters(call: ModelCall) -> int:
-    """Characters of the schema that a call sends; none where it asks in words."""
+    """Return the characters of a call's schema; 0 for plain text."""
     return len(_schema(call))
 
 
@@ -73,17 +71,17 @@ def _schema(call: ModelCall) -> str:
 
 
 def read_usage(reported: Any, kind: type[T], usage_of: Callable[[T], Usage]) -> dict[str, Any]:
-    """What a reply says of tokens: ``usage``, and ``reported`` until :func:`metered` has judged it.
+    """Parse a server's token counts: ``usage``, and ``reported`` until checked by :func:`metered`.
 
     Args:
-        reported: by the server; nothing where it does not count.
-        kind: the form in which it should be.
-        usage_of: reads it.
+        reported: the server's counts; None if it reports none.
+        kind: the expected type.
+        usage_of: converts it.
 
     >>> read_usage({"n": "many"}, dict[str, int], lambda found: Usage(input_tokens=found["n"]))
     {'usage': Usage(input_tokens=-1, ...), 'reported': '{"n": "many"}'}
     """
-    if reported is None or (isinstance(reported, dict) and not _said(reported)):
+    if reported is None or (isinstance(reported, dict) and not _has_counts(reported)):
         return {}
     try:
         usage = usage_of(msgspec.convert(reported, kind))
@@ -92,61 +90,65 @@ def read_usage(reported: Any, kind: type[T], usage_of: Callable[[T], Usage]) -> 
     return {"usage": usage, "reported": json.dumps(reported)[:KEPT]}
 
 
-def _said(reported: dict[str, Any]) -> bool:
+def _has_counts(reported: dict[str, Any]) -> bool:
     return any(count is not None for count in reported.values())
 
 
 def metered(reply: Reply, call: ModelCall, *, alone: bool = True) -> Reply:
-    """A reply whose usage can be true: the server's count, else ours, beside what it reported.
+    """Replace an implausible usage with our own estimate.
 
     Args:
-        alone: whether what is counted is this call; an agent may make calls of its own.
+        alone: whether the counts cover only this call; agents may make further calls.
     """
     if reply.reported is None:
         return reply
-    if _consistent(reply.usage) and not (alone and _misses(reply, call)):
+    if _consistent(reply.usage) and not (alone and _is_implausible(reply, call)):
         return reply.model_copy(update={"reported": None})
     turned_away = reply.status is not None
     return reply.model_copy(update={"usage": Usage() if turned_away else own_count(reply, call)})
 
 
 def own_count(reply: Reply, call: ModelCall) -> Usage:
-    """The tokens of a call and its reply by their bytes, at the high end.
+    """Return an upper estimate of the tokens of a call and its reply.
 
-    Reasoning that does not come back is as much as its setting allows, within the tokens asked for.
+    Unreported reasoning is assumed to be as long as its level and ``max_tokens`` allow.
     """
-    said, thought = _tokens(reply.text), _tokens(reply.reasoning)
-    reasoning = thought or (reasoning_of(call.settings)[1] if reply.text else 0)
-    most = most_tokens(call.settings, call.model)
-    if most is not None:
-        reasoning = min(reasoning, max(most - said, thought))
+    text_tokens, reasoning_tokens = _tokens(reply.text), _tokens(reply.reasoning)
+    reasoning = reasoning_tokens or (reasoning_of(call.settings)[1] if reply.text else 0)
+    maximum = most_tokens(call.settings, call.model)
+    if maximum is not None:
+        reasoning = min(reasoning, max(maximum - text_tokens, reasoning_tokens))
     return Usage(
-        input_tokens=_tokens(_schema(call)) + sum(_tokens(one.content) for one in call.messages),
-        output_tokens=said + reasoning,
+        input_tokens=_tokens(_schema(call))
+        + sum(_tokens(message.content) for message in call.messages),
+        output_tokens=text_tokens + reasoning,
         reasoning_tokens=reasoning,
     )
 
 
 def _tokens(text: str | None) -> int:
-    """The most tokens that a text may have."""
+    """Return the maximum tokens of a text."""
     return math.ceil(len((text or "").encode()) / FEWEST_CHARACTERS)
 
 
 def _consistent(usage: Usage) -> bool:
-    """Whether all are numbers of tokens, and no part is more than its whole."""
+    """Return whether all counts are in range and no part exceeds its total."""
     within = all(0 <= count <= MOST for _, count in usage)
     cached = usage.cached_tokens <= usage.input_tokens
     return within and cached and usage.reasoning_tokens <= usage.output_tokens
 
 
-def _misses(reply: Reply, call: ModelCall) -> bool:
-    """Whether a count is too small for what was sent and said, or too large."""
-    own, used, answered = own_count(reply, call), reply.usage, reply.text is not None
-    most = most_tokens(call.settings, call.model) or LONGEST_ANSWER
-    asked = (sum(len(one.content) for one in call.messages) if answered else 0, used.input_tokens)
-    said = (len(reply.text or ""), used.output_tokens)
+def _is_implausible(reply: Reply, call: ModelCall) -> bool:
+    """Return whether counts are too small or too large for the texts."""
+    counted, used, answered = own_count(reply, call), reply.usage, reply.text is not None
+    maximum = most_tokens(call.settings, call.model) or LONGEST_ANSWER
+    sent = (
+        sum(len(message.content) for message in call.messages) if answered else 0,
+        used.input_tokens,
+    )
+    received = (len(reply.text or ""), used.output_tokens)
     return (
-        any(there > MOST_CHARACTERS * tokens for there, tokens in (asked, said))
-        or used.input_tokens > max(GENEROUS * own.input_tokens, UNSEEN)
-        or used.output_tokens > max(GENEROUS * own.output_tokens, most)
+        any(length > MOST_CHARACTERS * tokens for length, tokens in (sent, received))
+        or used.input_tokens > max(GENEROUS * counted.input_tokens, UNSEEN)
+        or used.output_tokens > max(GENEROUS * counted.output_tokens, maximum)
     )

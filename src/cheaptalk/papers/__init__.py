@@ -1,6 +1,6 @@
-"""The published systems, a room each: recipe, importer, presets and rosters of a paper.
+"""Replications of published systems: one package per paper, with recipe, presets and rosters.
 
-Loaded when first used; recipes need ``[analysis]``.
+Packages are loaded on first use. Recipes need ``[analysis]``.
 """
 
 import lazy_loader

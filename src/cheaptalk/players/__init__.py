@@ -1,4 +1,4 @@
-"""Who can sit down: scripted strategies, language models, people, recorded answers."""
+"""Players: scripted strategies, language models, people, recorded answers."""
 
 import lazy_loader
 

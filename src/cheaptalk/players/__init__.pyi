@@ -2,7 +2,7 @@ from . import rosters as rosters
 from . import seats as seats
 from .imported import ImportedSeat
 from .language_model.player import LanguageModel
-from .language_model.preview import STAND_IN, Preview, messages, preview
+from .language_model.preview import MOCK_MODEL, Preview, messages, preview
 from .language_model.seat import ModelSeat
 from .language_model.treatments import LastTurns, Prompt, Refine
 from .person import MEDIA, Person, PersonSeat, since_answer
@@ -14,8 +14,8 @@ from .strategy import Scripted, StrategySeat
 
 __all__ = [
     "MEDIA",
+    "MOCK_MODEL",
     "SEATS",
-    "STAND_IN",
     "Answer",
     "AskPerson",
     "Call",

@@ -11,15 +11,14 @@ from cheaptalk.text import plain
 
 
 class ImportedSeat(SeatSpec):
-    """A seat in a match that another system played: whoever sat there cannot be asked to play.
+    """The player of a match that another system played; it can't be asked to play.
 
     Attributes:
         imported: the system, such as ``glee``.
-        model: the language model's short name, if one played.
-        person: true if a person played.
-        treatment: the settings in which the other system varied the player, by name, such as
-            ``{"temperature": 0.2}``; empty for those that it played by default. Equal models with
-            other treatments are other players.
+        model: the language model's short name, if the player was a model.
+        person: True if the player was a person.
+        treatment: settings that the other system varied, by name, such as ``{"temperature": 0.2}``;
+            empty for its defaults. Equal models with different treatments are different players.
     """
 
     imported: str
@@ -30,31 +29,31 @@ class ImportedSeat(SeatSpec):
     @model_validator(mode="after")
     def _is_somebody(self) -> "ImportedSeat":
         if (self.model is None) == (self.person is None):
-            raise ValueError("an imported player is either a model or a person")
+            raise ValueError("an imported player needs either model or person")
         return self
 
     @model_serializer(mode="wrap")
     def _written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without a treatment where there is none, as before there were any."""
-        written: dict[str, Any] = handler(self)
-        return {name: value for name, value in written.items() if value or name != "treatment"}
+        """Omit an empty treatment, so that older records stay unchanged."""
+        data: dict[str, Any] = handler(self)
+        return {name: value for name, value in data.items() if value or name != "treatment"}
 
     def __hash__(self) -> int:
         return hash((self.imported, self.model, self.person, *sorted(self.treatment.items())))
 
     @property
     def label(self) -> str:
-        """What studies call the player."""
-        told = ", ".join(f"{plain(name)} {value}" for name, value in self.treatment.items())
-        return (self.model or "human") + (f" ({told})" if told else "")
+        """The player's name in studies."""
+        settings = ", ".join(f"{plain(name)} {value}" for name, value in self.treatment.items())
+        return (self.model or "human") + (f" ({settings})" if settings else "")
 
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> Player:
-        """Nobody.
+        """Raise an error, because imported players can't play.
 
         Raises:
             CheaptalkError: always.
         """
         raise CheaptalkError(
-            f"{self.label} played in a match imported from {self.imported} and cannot be asked "
-            "to play; repeat its moves with {recorded: MATCH}"
+            f"{self.label} played in a match imported from {self.imported} and cannot play again; "
+            "replay its moves with {recorded: MATCH}"
         )

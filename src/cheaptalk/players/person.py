@@ -1,4 +1,4 @@
-"""A person at the table, asked through a terminal, a page, or whatever else is registered."""
+"""People as players, who answer in a terminal, in a browser, or by any other registered medium."""
 
 from typing import Any, ClassVar
 
@@ -13,23 +13,22 @@ from pydantic import (
 from cheaptalk.models import Failure
 from cheaptalk.players.protocol import Answer, Kind, PersonCall, Player, Thinking
 from cheaptalk.players.seats import NO_SOURCES, RosterEntry, SeatSpec, Sources
-from cheaptalk.rules import Asked, Game, Moment
+from cheaptalk.rules import DecisionRequest, Game, Moment
 from cheaptalk.rules.registry import Registry, instances
 from cheaptalk.styles import CODECS, Style, Unreadable, style
 
 MEDIA: Registry[str] = Registry("way to ask a person", "cheaptalk.people", instances(str))
-"""How people are asked, by name: each says how one plays so."""
+"""The media by which people play, by name, with the command for each."""
 TERMINAL = "a person plays with: cheaptalk play"
 BROWSER = "people play with: cheaptalk serve"
 
 
 class Person:
-    """A person as a player: reads the same words as a model, and fills in a form.
+    """A person as a player: reads the same text as a model, and fills in a form.
 
-    The form's content comes back as a JSON object, in whatever style the game is told. What is
-    illegal is asked again with the reason, as often as it takes. Where no answer comes before the
-    deadline, or they have left, whoever stands in answers in their place; without one the seat
-    forfeits.
+    The form's content is returned as a JSON object in any prompt style. An illegal answer is
+    requested again with the reason, without a limit. If no answer arrives before the deadline, or
+    the person has left, the substitute answers instead; without a substitute the actor forfeits.
     """
 
     def __init__(
@@ -37,62 +36,62 @@ class Person:
         game: Game,
         style: Style,
         deadline: float | None = None,
-        stand_in: Player | None = None,
+        substitute: Player | None = None,
     ) -> None:
         self.game = game
         self.style = style
         self.deadline = deadline
-        self.stand_in = stand_in
+        self.substitute = substitute
 
-    def answer(self, asked: Asked) -> Thinking:
-        """Show what is new, ask, and ask again until the answer is legal."""
+    def answer(self, request: DecisionRequest) -> Thinking:
+        """Show new events and the request, and ask again until the answer is legal."""
         problem: str | None = None
         attempt = 0
         while True:
             reply = yield PersonCall(
-                seat=asked.seat,
-                news=tuple(self.style.story(since_answer(asked), self.game, asked.seat)),
-                question=self.style.tell(asked.event, self.game, asked.seat),
-                how=self.style.how(asked.ask.action, self.game, asked.seat),
-                form=asked.ask.action.model_json_schema(),
+                seat=request.actor,
+                news=tuple(self.style.story(since_answer(request), self.game, request.actor)),
+                question=self.style.tell(request.event, self.game, request.actor),
+                how=self.style.how(request.ask.action, self.game, request.actor),
+                form=request.ask.action.model_json_schema(),
                 problem=problem,
                 deadline=self.deadline,
                 attempt=attempt,
             )
-            if reply.text is None and self.stand_in is None:
+            if reply.text is None and self.substitute is None:
                 return Answer(None, Kind.LEFT if reply.failure is Failure.LEFT else Kind.TIMED_OUT)
             if reply.text is None:
-                return (yield from self._stood_in(asked))
+                return (yield from self._stood_in(request))
             try:
-                action = CODECS["json"].read(reply.text, asked.ask)
+                action = CODECS["json"].read(reply.text, request.ask)
             except Unreadable as refusal:
                 problem, attempt = str(refusal), attempt + 1
             else:
                 return Answer(action, Kind.OK if problem is None else Kind.REPAIRED)
 
-    def _stood_in(self, asked: Asked) -> Thinking:
-        """The answer of whoever stands in, told apart from the person's own."""
-        assert self.stand_in is not None
-        answer = yield from self.stand_in.answer(asked)
+    def _stood_in(self, request: DecisionRequest) -> Thinking:
+        """Return the substitute's answer, marked as such."""
+        assert self.substitute is not None
+        answer = yield from self.substitute.answer(request)
         return answer if answer.action is None else Answer(answer.action, Kind.STOOD_IN)
 
 
-def since_answer(asked: Asked) -> list[Moment]:
-    """What the seat was told since it last answered; everything if it never did."""
-    answered = [place for place, moment in enumerate(asked.heard) if moment.action is not None]
-    return list(asked.heard[answered[-1] + 1 if answered else 0 :])
+def since_answer(request: DecisionRequest) -> list[Moment]:
+    """Return the observations since the actor's last answer; all if there was none."""
+    indices = [index for index, moment in enumerate(request.heard) if moment.action is not None]
+    return list(request.heard[indices[-1] + 1 if indices else 0 :])
 
 
 class PersonSeat(SeatSpec):
-    """A seat filled by a person.
+    """The settings of a person as a player.
 
     Attributes:
-        person: how the person is asked, one of :data:`MEDIA`.
-        style: the style of the game's words; the game's default one if not set.
-        words: digest of the style's words, noted when the person sits down.
-        deadline: seconds in which each question is to be answered; None for as long as it takes.
-        away: who answers in the person's place where no answer comes in time, written as on a
-            roster; None where the seat then forfeits.
+        person: the medium, one of :data:`MEDIA`.
+        style: the prompt style; the game's default if not set.
+        words: digest of the style's templates, set when the match is planned.
+        deadline: timeout of each request, in seconds; None for no limit.
+        away: the substitute that answers if no answer arrives in time, written as on a roster; if
+            None, the actor forfeits.
     """
 
     may_fail: ClassVar[bool] = True
@@ -104,16 +103,16 @@ class PersonSeat(SeatSpec):
     away: RosterEntry | None = None
 
     @model_serializer(mode="wrap")
-    def _without_nothing(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Somebody without a deadline is stored as they always were."""
-        data: dict[str, Any] = whole(self)
+    def _without_nothing(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Omit unset options, so that older records stay unchanged."""
+        data: dict[str, Any] = serialize(self)
         optional = {"deadline", "away"}
         return {key: value for key, value in data.items() if key not in optional or value}
 
     @model_validator(mode="after")
     def _is_away_at_a_deadline(self) -> "PersonSeat":
         if self.away is not None and self.deadline is None:
-            raise ValueError("away: nobody is away without a deadline; set deadline: SECONDS, too")
+            raise ValueError("away requires a deadline; add deadline: SECONDS")
         return self
 
     @field_validator("person")
@@ -123,39 +122,38 @@ class PersonSeat(SeatSpec):
             raise ValueError(f"should be {' or '.join(MEDIA)}, not {medium}")
         return medium
 
-    def seat(self, game: Game, place: str) -> "PersonSeat":
-        """The same person with the words of this game noted."""
+    def seat(self, game: Game, seat: str) -> "PersonSeat":
+        """Return the same person with the prompt style for this game resolved."""
         words = style(game.name, self.style)
-        noted: dict[str, Any] = {"style": words.name, "words": words.digest}
+        resolved: dict[str, Any] = {"style": words.name, "words": words.digest}
         if self.away is not None:
-            seated = self.away.seat(game, place)
-            if seated is None:
-                raise ValueError(f"away: whoever stands in cannot play {place} of {game.name}")
-            noted["away"] = RosterEntry.model_validate(seated)
-        return self.model_copy(update=noted)
+            substitute = self.away.seat(game, seat)
+            if substitute is None:
+                raise ValueError(f"away: the substitute cannot play {seat} of {game.name}")
+            resolved["away"] = RosterEntry.model_validate(substitute)
+        return self.model_copy(update=resolved)
 
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> Person:
-        """The person at a game."""
-        stand_in = None if self.away is None else self.stands_in(game).player(game, sources)
-        return Person(game, style(game.name, self.style), self.deadline, stand_in)
+        """Return the person as a player of a game."""
+        substitute = None if self.away is None else self.stands_in(game).player(game, sources)
+        return Person(game, style(game.name, self.style), self.deadline, substitute)
 
     def stands_in(self, game: Game) -> SeatSpec:
-        """Who answers in the person's place at a game, where somebody does."""
+        """Return the settings of the substitute in a game."""
         assert self.away is not None
         form = self.away.form
-        seated = [form] if isinstance(form, SeatSpec) else (
-            form.seat(game, place) for place in game.places
+        candidates = [form] if isinstance(form, SeatSpec) else (
+            form.seat(game, seat) for seat in game.seats
         )  # fmt: skip
-        return next(one for one in seated if one is not None)
+        return next(candidate for candidate in candidates if candidate is not None)
 
     def missing(self, game: Game, sources: Sources) -> str | None:
-        """How one plays, where nobody asks people; else what whoever stands in lacks."""
+        """Return how the person can play if this host cannot ask people, else what the substitute
+        lacks."""
         if sources.ask_person is None:
             return MEDIA.find(self.person)
         return None if self.away is None else self.stands_in(game).missing(game, sources)
 
     def unbatchable(self) -> str:
-        """People do not wait for a day."""
-        return (
-            "nobody can be asked to wait for a provider's batch; play with people without --batch"
-        )
+        """Return why people cannot play in batches."""
+        return "people cannot wait for a provider's batch; run without --batch"

@@ -1,8 +1,8 @@
-"""What players are: generators that yield calls and return an answer.
+"""The protocol of players: generators that yield calls and return an answer.
 
-Like rules, a player does no input or output. Whoever runs it makes the calls it yields (now, in a
-batch, or from the record) and sends the replies back, so that budgets, caches and resuming know
-nothing of prompting, and prompting nothing of them.
+Like rules, a player does no input or output. Its host makes the calls it yields (immediately, in a
+batch, or from the record) and sends the responses back. Budgets, caches and resuming therefore do
+not depend on prompting, and prompting does not depend on them.
 """
 
 from collections.abc import Callable, Generator
@@ -12,50 +12,49 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from cheaptalk.models import ModelCall, Reply
-from cheaptalk.rules import Action, Asked
+from cheaptalk.rules import Action, DecisionRequest
 
 
 class Kind(StrEnum):
-    """What became of a question."""
+    """The kind of an answer."""
 
     OK = "ok"
-    """Answered validly at the first try."""
+    """Valid at the first attempt."""
     REPAIRED = "repaired"
-    """Answered validly after being asked again."""
+    """Valid after one or more retries."""
     ILLEGAL = "illegal"
-    """Finally answered with a move that the rules refuse."""
+    """The last attempt was a move that the rules refuse."""
     UNPARSABLE = "unparsable"
-    """Finally answered with nothing readable, or something ambiguous."""
+    """The last attempt was unreadable or ambiguous."""
     TRUNCATED = "truncated"
-    """Finally answered with a text that was cut off before its answer."""
+    """The last attempt was cut off before its answer."""
     REFUSED = "refused"
     """The model finally declined to answer."""
     FILTERED = "filtered"
-    """A filter of the provider's finally stopped the question or the answer."""
+    """The provider's filter finally blocked the request or the response."""
     TIMED_OUT = "timed_out"
-    """No answer came before the deadline."""
+    """No answer arrived before the deadline."""
     LEFT = "left"
-    """The person had left the table for good: they stopped taking part, or were removed."""
+    """The person had left the match for good: they stopped participating or were removed."""
     STOOD_IN = "stood_in"
-    """Answered by the one who stands in for a person, who gave no answer before the deadline or
-    had left."""
+    """Answered by the substitute of a person who did not answer before the deadline or had left."""
     PROVIDER_ERROR = "provider_error"
-    """The provider failed: an error of the harness, never scored as play."""
+    """The provider failed: a technical error, never scored as play."""
 
 
 class PersonCall(BaseModel):
-    """A question to a person: what they read and the form to fill in.
+    """A request to a person: the text they read and the form to fill in.
 
     Attributes:
-        seat: the person's seat.
-        news: what happened since they last answered, a paragraph each.
-        question: the question itself.
-        how: how it is to be answered.
+        seat: the person's actor in the match.
+        news: the events since their last answer, one paragraph each.
+        question: the request.
+        how: the answer instructions.
         form: the JSON schema of the answer.
         problem: why the previous answer was refused, if it was.
-        deadline: seconds in which it is to be answered; None for as long as it takes.
-        attempt: how many answers were refused before; it is not recorded, as the record's order
-            tells it.
+        deadline: timeout in seconds; None for no limit.
+        attempt: the number of refused answers so far; not recorded, because it follows from the
+            order of records.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -74,7 +73,7 @@ Call: TypeAlias = ModelCall | PersonCall
 
 
 class Answer(NamedTuple):
-    """What a player finally says: an action, or none, and what kind of answer it was."""
+    """A player's final answer: an action or None, and the kind of the answer."""
 
     action: Action | None
     kind: Kind
@@ -88,7 +87,7 @@ T = TypeVar("T")
 
 
 def think(thinking: Generator[C, Reply, T], reply: Callable[[C], Reply]) -> T:
-    """Think to the end, with a reply to each call at once."""
+    """Run a player's generator to its end, with an immediate response to each call."""
     try:
         call = next(thinking)
         while True:
@@ -99,7 +98,7 @@ def think(thinking: Generator[C, Reply, T], reply: Callable[[C], Reply]) -> T:
 
 
 class Player(Protocol):
-    """Whoever fills a seat."""
+    """Fills a seat."""
 
-    def answer(self, asked: Asked) -> Thinking:
-        """Think about a question: yield calls, return the answer."""
+    def answer(self, request: DecisionRequest) -> Thinking:
+        """Answer a request: yield calls, return the answer."""

@@ -1,7 +1,7 @@
-"""Rosters: players under their labels, ready to join a study.
+"""Rosters: players under their labels, ready for use in a study.
 
-A roster is a YAML file. Its ``settings`` hold for all its players, who may have their own; a
-``note`` says what is to be known of one, such as that its provider has shut it down.
+A roster is a YAML file. Its ``settings`` apply to all its players; each player can override them. A
+``note`` contains remarks on a player, for example that its provider has retired it.
 """
 
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ class Roster(Value):
     """Players under their labels.
 
     Attributes:
-        description: for people.
-        source: where the players and their settings are from.
-        settings: of all players; their own go before these.
+        description: a description for people.
+        source: the source of the players and their settings.
+        settings: the settings of all players; a player's own settings take precedence.
         players: entries as in a study file, with an optional ``note``.
     """
 
@@ -45,64 +45,68 @@ class Roster(Value):
         return brief(self, ", ".join(self.players))
 
     def entries(self) -> dict[str, dict[str, Any]]:
-        """The players as they are written in a study file, by label."""
-        found = {}
-        for label, written in self.players.items():
-            whole = self.settings | written
-            named = {"model": whole["model"]} if "model" in whole else {}
-            found[label] = named | {key: one for key, one in whole.items() if key != "note"}
-        return found
+        """Return the players as entries of a study file, by label."""
+        entries_by_label = {}
+        for label, entry in self.players.items():
+            merged = self.settings | entry
+            model = {"model": merged["model"]} if "model" in merged else {}
+            entries_by_label[label] = model | {
+                key: value for key, value in merged.items() if key != "note"
+            }
+        return entries_by_label
 
     @property
     def notes(self) -> dict[str, str]:
-        """What is to be known of players, by label."""
-        return {label: str(one["note"]) for label, one in self.players.items() if "note" in one}
+        """The notes on players, by label."""
+        return {
+            label: str(player["note"]) for label, player in self.players.items() if "note" in player
+        }
 
 
 def roster_names() -> list[str]:
-    """The names of the rosters that come with this and other packages."""
+    """Return the names of all rosters in this and other packages."""
     return sorted(ROSTERS)
 
 
 def roster(name: str) -> Roster:
-    """A roster by name, or of a YAML file.
+    """Return a roster by name or from a YAML file.
 
     Raises:
         UnknownName: there is no such roster.
-        ValueError: the file cannot be read or is no roster.
+        ValueError: the file cannot be read or is not a roster.
     """
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
         path = ROSTERS.find(name)
     data = read_yaml(path)
     if not isinstance(data, Mapping) or not isinstance(data.get("players"), Mapping):
-        raise ValueError(f"{name}: a roster is a mapping with players: LABEL: {{model: NAME}}")
+        raise ValueError(f"{name}: expected a mapping with players: LABEL: {{model: NAME}}")
     try:
-        found = Roster.model_validate(dict(data))
+        loaded = Roster.model_validate(dict(data))
     except ValidationError as error:
         raise ValueError(f"{name}: {first_problem(error)}") from None
-    for label, entry in found.entries().items():
+    for label, entry in loaded.entries().items():
         try:
             RosterEntry.model_validate(entry)
         except ValidationError as error:
             raise ValueError(f"{name}: players.{label}: {first_problem(error)}") from None
-    return found
+    return loaded
 
 
-def chosen(written: str) -> dict[str, dict[str, Any]]:
-    """The players of a roster, or those of its labels: ``NAME_OR_FILE[:LABEL,...]``.
+def chosen(selection: str) -> dict[str, dict[str, Any]]:
+    """Return the players of a roster, or those of the given labels: ``NAME_OR_FILE[:LABEL,...]``.
 
     >>> list(chosen("self-play")), list(chosen("glee:gpt-4o,o3-mini"))
     (['gpt-3.5', 'gpt-4'], ['gpt-4o', 'o3-mini'])
 
     Raises:
         UnknownName: there is no such roster.
-        ValueError: the file cannot be read or is no roster, or has no player of that label.
+        ValueError: the file cannot be read, is not a roster, or has no player of that label.
     """
-    name, colon, labels = written.partition(":")
+    name, colon, labels = selection.partition(":")
     entries = roster(name).entries()
-    wanted = [label.strip() for label in labels.split(",")] if colon else list(entries)
-    for label in wanted:
+    selected = [label.strip() for label in labels.split(",")] if colon else list(entries)
+    for label in selected:
         if label not in entries:
-            raise ValueError(f"{name}: no player {suggest(label, list(entries))}")
-    return {label: entries[label] for label in wanted}
+            raise ValueError(f"{name}: unknown player {suggest(label, list(entries))}")
+    return {label: entries[label] for label in selected}

@@ -1,13 +1,13 @@
-"""Kinds of players: they register here, roster entries name them, and their settings are data.
+"""Kinds of players, which register here; roster entries name them, and their settings are data.
 
-A kind of player is one module: how it is written on a roster (:class:`RosterForm`), the settings
-that make it (:class:`SeatSpec`) and who then sits down (:class:`.Player`).
-It registers under the key by which a roster entry tells it::
+A kind of player is one module: its roster entry (:class:`RosterForm`), its settings
+(:class:`SeatSpec`) and the player itself (:class:`.Player`). It registers under the key that
+identifies it in a roster entry::
 
     [project.entry-points."cheaptalk.seats"]
     policy = "mypackage.policies:PolicySeat"
 
-and is then written ``{policy: NAME, ...}`` wherever a player is.
+and is then written ``{policy: NAME, ...}`` in rosters and study files.
 """
 
 from abc import abstractmethod
@@ -17,16 +17,16 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 from pydantic import SerializeAsAny, model_serializer, model_validator
 
 from cheaptalk.models import Reply
-from cheaptalk.models.guests import Guests
+from cheaptalk.models.remote_agents import RemoteAgents
 from cheaptalk.players.protocol import PersonCall, Player
 from cheaptalk.rules import Decide, Game, Given, Value, suggest
 from cheaptalk.rules.errors import shown
 from cheaptalk.rules.registry import Registry
 
 AskPerson: TypeAlias = Callable[[PersonCall], Awaitable[Reply]]
-"""Puts a question to a person, and waits for the answer."""
+"""Sends a request to a person, and waits for the answer."""
 CALL_DEADLINE = 300.0
-"""Seconds that one call may take, unless a kind of player says otherwise."""
+"""Default timeout of one call, in seconds."""
 
 
 class Recording(NamedTuple):
@@ -42,59 +42,60 @@ class Recording(NamedTuple):
 
 
 def _nothing_recorded(match: str) -> Recording:
-    raise ValueError(f"there is no store to take match {match} from")
+    raise ValueError(f"match {match} cannot be read without a store")
 
 
 class Sources(NamedTuple):
-    """Where players get what is not in their settings, from whoever hosts their match.
+    """Resources that the host of a match provides to players.
 
     Attributes:
-        recording: a recorded match by its id; raises a ValueError that says why there is none.
-        ask_person: asks a person; None where nobody can.
-        guests: has agents asked that come by themselves; None where none can come.
+        recording: returns a recorded match by its id; raises a ValueError with the reason if there
+            is none.
+        ask_person: asks a person; None if the host cannot.
+        remote_agents: dispatches requests to remote agents; None if none can connect.
     """
 
     recording: Callable[[str], Recording] = _nothing_recorded
     ask_person: AskPerson | None = None
-    guests: Guests | None = None
+    remote_agents: RemoteAgents | None = None
 
 
 NO_SOURCES = Sources()
-"""For players who need none."""
+"""Sources for players that need none."""
 
 
 class RosterForm(Value):
-    """How one kind of player is written on a roster: a player who may sit down at several games.
+    """How one kind of player is written on a roster; such a player may play several games.
 
     Attributes:
-        exact: whether who sits down depends on a game's parameters, and not on its name and places
-            alone.
+        exact: whether the player depends on a game's parameters, and not only on its name and
+            seats.
     """
 
     exact: ClassVar[bool] = False
 
     def check(self) -> None:
-        """Refuse settings that cannot be, whatever the game.
+        """Refuse settings that are invalid in every game.
 
         Raises:
-            ValueError: with the reason and the cure.
+            ValueError: the reason and how to fix it.
         """
 
     @abstractmethod
-    def seat(self, game: Game, place: str) -> "SeatSpec | None":
-        """What fills this place of this game; None where this player cannot.
+    def seat(self, game: Game, seat: str) -> "SeatSpec | None":
+        """Return what fills this seat of this game; None if this player cannot.
 
         Raises:
-            ValueError: the settings do not go with the game.
-            UnknownName: they name what the game does not have.
+            ValueError: the settings are incompatible with the game.
+            UnknownName: they name something that the game does not have.
         """
 
     def parts(self, game: str) -> list[str]:
-        """The roles and places of a game that are named; none where one player plays all."""
+        """Return the roles and seats of a game that are named; none if one player plays all."""
         return []
 
     def written(self) -> dict[str, Any]:
-        """The entry as it is written in a study file."""
+        """Return the entry as it is written in a study file."""
         return self.model_dump(mode="json", exclude_none=True)
 
     def is_known(self, games: Sequence[str]) -> bool:
@@ -102,60 +103,61 @@ class RosterForm(Value):
         return True
 
     def why_idle(self, games: Sequence[str]) -> str:
-        """Why the player can sit down at none of these games."""
+        """Return why the player can play none of these games."""
         return f"can play none of {', '.join(games)}"
 
 
 class SeatSpec(RosterForm):
     """All settings that make a player of a seat; equal settings are the same player.
 
-    Most kinds are written on a roster as they are stored.
+    Most kinds are stored as they are written on a roster.
 
     Attributes:
-        instant: whether the player is a function of what its seat sees: its moves come at once,
-            cost nothing and follow from the match's seed, so that none is recorded beforehand. Such
-            a kind has :meth:`decide`.
-        may_fail: whether an answer may not come, or not be a legal one, as of models and people.
+        instant: whether the player is a function of its actor's observations: its moves are
+            immediate, free and determined by the match's seed, so that none is recorded in advance.
+            Such a kind has :meth:`decide`.
+        may_fail: whether answers may be missing or illegal, as with models and people.
     """
 
     instant: ClassVar[bool] = False
     may_fail: ClassVar[bool] = False
 
-    def seat(self, game: Game, place: str) -> "SeatSpec | None":
-        """The same player, with whatever is to be noted of this game."""
+    def seat(self, game: Game, seat: str) -> "SeatSpec | None":
+        """Return the same player, with everything that this game determines."""
         return self
 
     @abstractmethod
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> Player:
-        """Who sits down at a game with these settings.
+        """Return the player of a game with these settings.
 
         Raises:
-            CheaptalkError: nobody can.
+            CheaptalkError: there is no such player.
         """
 
     def decide(self) -> Decide:
-        """The function that an instant player is."""
+        """Return the function of an instant player."""
         raise NotImplementedError
 
     @property
     def searches(self) -> bool:
-        """Whether an instant player looks through what may follow, which may take minutes."""
+        """Whether an instant player searches a game tree, which may take minutes."""
         return False
 
     def missing(self, game: Game, sources: Sources) -> str | None:
-        """What must be done before the player can play; None where nothing is missing."""
+        """Return what must be done before the player can play; None if nothing is missing."""
         return None
 
     def unbatchable(self) -> str | None:
-        """Why the player's calls cannot go out in providers' batches; None where they can."""
+        """Return why the player's calls cannot be batched; None if they can."""
         return None
 
     def portable(self) -> bool:
-        """Whether another process of this machine can make the player from its settings."""
+        """Return whether another process on this machine can create the player from its
+        settings."""
         return True
 
     def call_deadline(self) -> float:
-        """Seconds that one call for the player may take."""
+        """Return the timeout of one call for the player, in seconds."""
         return CALL_DEADLINE
 
 
@@ -164,25 +166,27 @@ SEATS: Registry[type[RosterForm]] = Registry(
     "cheaptalk.seats",
     lambda thing: isinstance(thing, type) and issubclass(thing, RosterForm),
 )
-"""All kinds of players by the key that tells them."""
+"""All kinds of players by the key that identifies them."""
 
 
-def entry_of(written: object) -> object:
-    """A player as an entry: of a strategy's name, a policy's file, a model string or a function,
-    else as written.
+def entry_of(value: object) -> object:
+    """Return a player as a roster entry.
+
+    A strategy's name, a policy's file, a model string or a function becomes an entry; anything else
+    is returned unchanged.
 
     >>> entry_of("linear"), entry_of("openai/gpt-4o"), entry_of("runs/bg4.policy")
     ({'strategy': 'linear'}, {'model': 'openai/gpt-4o'}, {'policy': 'runs/bg4.policy'})
     """
-    if isinstance(written, str):
-        if written.endswith(".policy"):
-            return {"policy": written}
-        return {"model" if "/" in written else "strategy": written}
-    return {"strategy": written} if callable(written) else written
+    if isinstance(value, str):
+        if value.endswith(".policy"):
+            return {"policy": value}
+        return {"model" if "/" in value else "strategy": value}
+    return {"strategy": value} if callable(value) else value
 
 
 class RosterEntry(Value):
-    """A roster entry: a player of any kind that is registered."""
+    """A roster entry: a player of any registered kind."""
 
     form: SerializeAsAny[RosterForm]
 
@@ -194,13 +198,15 @@ class RosterEntry(Value):
             return {"form": data}
         if not isinstance(data, Mapping):
             raise ValueError(
-                f"{shown(data)} is no player: write a strategy's name, a model such as "
+                f"{shown(data)} is not a player; write a strategy's name, a model such as "
                 "openai/gpt-4o, a mapping such as {strategy: equal_split}, or in Python a function"
             )
         known = SEATS
         kinds = [key for key in data if key in known]
         if len(kinds) > 1:
-            raise ValueError(f"{' and '.join(kinds)} do not go together: a player is one of them")
+            raise ValueError(
+                f"{' and '.join(kinds)} cannot be combined; a player needs exactly one of them"
+            )
         if kinds:
             form = known[kinds[0]].model_validate(dict(data))
             form.check()
@@ -209,16 +215,16 @@ class RosterEntry(Value):
             raise ValueError(f"a player needs one of {', '.join(known)}")
         key = str(next(iter(data)))
         if key.partition(":")[0] in known:
-            raise ValueError(f'"{key}" lacks a space behind its colon')
+            raise ValueError(f'"{key}" lacks a space after its colon')
         raise ValueError(f"unknown key {suggest(key, list(known))}")
 
     @model_serializer
     def written(self) -> dict[str, Any]:
-        """The entry as it is written in a study file."""
+        """Return the entry as it is written in a study file."""
         return self.form.written()
 
     def parts(self, game: str) -> list[str]:
-        """The roles and places of a game that the entry names; none where one player plays all.
+        """Return the roles and seats of a game that the entry names; none if one player plays all.
 
         >>> entry = RosterEntry.model_validate({"strategies": {"persuasion": {"alice": "honest"}}})
         >>> entry.parts("persuasion")
@@ -226,24 +232,24 @@ class RosterEntry(Value):
         """
         return self.form.parts(game)
 
-    def seat(self, game: Game, place: str) -> SeatSpec | None:
-        """What fills this place of this game; None where this player cannot.
+    def seat(self, game: Game, seat: str) -> SeatSpec | None:
+        """Return what fills this seat of this game; None if this player cannot.
 
         Raises:
-            ValueError: the settings do not go with the game.
-            UnknownName: they name what the game does not have.
+            ValueError: the settings are incompatible with the game.
+            UnknownName: they name something that the game does not have.
         """
-        return self.form.seat(game, place)
+        return self.form.seat(game, seat)
 
 
 LONGEST_LABEL = 200
 
 
 def labelled(players: Mapping[Any, Any]) -> dict[str, Any]:
-    """Entries under their labels; numbers become text.
+    """Return entries by label; numbers become text.
 
     Raises:
-        ValueError: a label cannot be read, or is no text to YAML.
+        ValueError: a label is invalid, or YAML does not read it as text.
     """
     for label in players:
         if not str(label).strip():
@@ -252,7 +258,8 @@ def labelled(players: Mapping[Any, Any]) -> dict[str, Any]:
             raise ValueError(f"YAML reads a label as {shown(label)}; put it in quotes")
         if not str(label).isprintable() or len(str(label)) > LONGEST_LABEL:
             raise ValueError(
-                f"{shown(label)} is no label: write up to {LONGEST_LABEL} characters in one line, "
-                "none of them invisible"
+                f"{shown(label)} is not a label; write up to {LONGEST_LABEL} characters on one "
+                f"line, "
+                "without invisible characters"
             )
     return {str(label): entry for label, entry in players.items()}

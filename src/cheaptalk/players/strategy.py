@@ -1,8 +1,8 @@
-"""Scripted strategies at the table.
+"""Scripted strategies as players.
 
-On a roster ``{strategy: fixed_demand, share: 0.7}`` is a strategy with its settings, and
-``{strategies: {bargaining: linear, persuasion: {alice: honest, bob: trusting}}}`` one for each
-game, or for each role or place of it. In Python a function may stand for a strategy's name.
+On a roster, ``{strategy: fixed_demand, share: 0.7}`` is a strategy with its settings, and
+``{strategies: {bargaining: linear, persuasion: {alice: honest, bob: trusting}}}`` is one strategy
+for each game, or for each role or seat of it. In Python, a function may replace a strategy's name.
 """
 
 import inspect
@@ -18,15 +18,15 @@ from cheaptalk.models.model_strings import hint
 from cheaptalk.players.protocol import Answer, Kind, Thinking
 from cheaptalk.players.seats import NO_SOURCES, RosterForm, SeatSpec, Sources
 from cheaptalk.rules import (
-    Asked,
     CheaptalkError,
     Decide,
+    DecisionRequest,
     Game,
     Strategy,
     StrategyError,
     decided,
-    game_box,
     games,
+    get_game,
     register,
     strategies,
     strategy,
@@ -43,29 +43,29 @@ class Scripted:
     def __init__(self, decide: Decide) -> None:
         self.decide = decide
 
-    def answer(self, asked: Asked) -> Thinking:
-        """Answer at once.
+    def answer(self, request: DecisionRequest) -> Thinking:
+        """Answer immediately.
 
         Raises:
             StrategyError: the strategy failed or answered illegally.
         """
-        action = decided(asked, self.decide)
-        reason = asked.ask.refuse(action)
+        action = decided(request, self.decide)
+        reason = request.ask.refuse(action)
         if reason is not None:
-            raise StrategyError.illegal(asked, self.decide, reason)
+            raise StrategyError.illegal(request, self.decide, reason)
         return Answer(action, Kind.OK)
         yield  # a generator that yields nothing
 
 
 class StrategySeat(SeatSpec):
-    """A seat filled by a scripted strategy.
+    """The settings of a scripted strategy as a player.
 
     Attributes:
-        game: whose strategy it is: strategies of one name in two games are two players.
+        game: the strategy's game; strategies of the same name in two games are different players.
         strategy: its name.
         settings: every setting, defaults included.
-        source: of a function of this program, a digest of its source: another function of the
-            name is another player. None for strategies of packages.
+        source: a digest of the source of a function of this program, so that another function of
+            the same name is another player. None for strategies of packages.
     """
 
     instant: ClassVar[bool] = True
@@ -76,80 +76,81 @@ class StrategySeat(SeatSpec):
     source: str | None = None
 
     @model_serializer(mode="wrap")
-    def _without_nothing(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A strategy of a package has no source, and is stored as it always was."""
-        data: dict[str, Any] = whole(self)
+    def _without_nothing(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Omit an empty source, so that older records stay unchanged."""
+        data: dict[str, Any] = serialize(self)
         return {key: value for key, value in data.items() if value is not None}
 
     def check(self) -> None:
-        """Refuse a function that another one of its name has replaced since.
+        """Refuse a function that was replaced by another one of the same name.
 
         Raises:
-            CheaptalkError: with the cure.
+            CheaptalkError: the function was replaced; the message says how to fix it.
             UnknownName: the game has no such strategy.
         """
         self.decide()
 
-    def seat(self, game: Game, place: str) -> "StrategySeat | None":
-        return StrategiesForm.model_validate(self.written()).seat(game, place)
+    def seat(self, game: Game, seat: str) -> "StrategySeat | None":
+        return StrategiesForm.model_validate(self.written()).seat(game, seat)
 
     def written(self) -> dict[str, Any]:
         return {"strategies": {self.game: {"strategy": self.strategy} | self.settings}}
 
     def decide(self) -> Decide:
-        """The strategy with its settings.
+        """Return the strategy with its settings.
 
         Raises:
-            CheaptalkError: it is another one than when it was seated.
+            CheaptalkError: the function differs from the one that the settings were made from.
         """
-        found = strategy_named(self.game, self.strategy)
-        if _source_of(self.game, found) != self.source:
+        strategy = strategy_named(self.game, self.strategy)
+        if _source_of(self.game, strategy) != self.source:
             raise CheaptalkError(
-                f'the function "{self.strategy}" is another one than when it was seated; give two '
-                "functions two names, and make the study again after changing one"
+                f'the function "{self.strategy}" has changed since the study was made; give two '
+                "functions two names, and recreate the study after changing one"
             )
-        return found.with_settings(**self.settings)
+        return strategy.with_settings(**self.settings)
 
     @property
     def searches(self) -> bool:
         return strategy_named(self.game, self.strategy).searches
 
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> Scripted:
-        """The strategy, at a table with slower players."""
+        """Return the strategy as a player at a table with slower players."""
         return Scripted(self.decide())
 
     def portable(self) -> bool:
-        """Whether an installed package has the strategy, not this program alone."""
+        """Return whether an installed package, not only this program, has the strategy."""
         return not (_is_here(self.game, self.strategy) or self.game in GAMES.here)
 
 
 def _is_here(game: str, name: str) -> bool:
-    """Whether this program has registered the strategy."""
+    """Return whether this program registered the strategy."""
     return f"{game}.{name}" in STRATEGIES.here
 
 
-def _source_of(game: str, found: Strategy) -> str | None:
-    """A digest of the source of a strategy that this program registered; None for others, and
-    where Python does not know the source, as of what is typed at a bare prompt.
+def _source_of(game: str, strategy: Strategy) -> str | None:
+    """Return a digest of the source of a strategy that this program registered.
 
-    What the function calls is not looked at.
+    None for other strategies, and for functions whose source Python does not know, such as those
+    typed at a bare prompt. The functions that it calls are not included.
 
     Raises:
-        ValueError: what it does follows from more than its source.
+        ValueError: the function depends on more than its source.
     """
-    return _digest(found.function) if _is_here(game, found.name) else None
+    return _digest(strategy.function) if _is_here(game, strategy.name) else None
 
 
 @lru_cache(256)
 def _digest(function: Callable[..., Any]) -> str | None:
-    """Twenty hexadecimal digits that stand for a function's source."""
+    """Return 20 hexadecimal digits of the digest of a function's source."""
     function = inspect.unwrap(function)
-    free: tuple[str, ...] = getattr(getattr(function, "__code__", None), "co_freevars", ())
-    if inspect.ismethod(function) or free:
-        name, takes = function.__name__, ", ".join(free) or "its object"
+    variables: tuple[str, ...] = getattr(getattr(function, "__code__", None), "co_freevars", ())
+    if inspect.ismethod(function) or variables:
+        name, dependencies = function.__name__, ", ".join(variables) or "its object"
         raise ValueError(
-            f'what "{name}" does depends on {takes}, which no store can check: write a function '
-            f"that stands by itself, with settings: def {name}(asked, *, ...)"
+            f'what "{name}" does depends on {dependencies}, which the store cannot check; write '
+            f"a function "
+            f"without free variables, with settings: def {name}(request, *, ...)"
         )
     try:
         source = dedent(inspect.getsource(function))
@@ -159,7 +160,7 @@ def _digest(function: Callable[..., Any]) -> str | None:
 
 
 class StrategyForm(RosterForm):
-    """One strategy for all games that have it: its name, and settings beside it."""
+    """One strategy for all games that have it: its name, with its settings."""
 
     chosen: dict[str, Any]
 
@@ -167,150 +168,157 @@ class StrategyForm(RosterForm):
     @classmethod
     def _read(cls, data: Any) -> Any:
         _check_strategy(data)
-        named = data["strategy"]
-        return {"chosen": dict(data) | {"strategy": named.name if _is_packaged(named) else named}}
+        strategy = data["strategy"]
+        return {
+            "chosen": dict(data)
+            | {"strategy": strategy.name if _is_packaged(strategy) else strategy}
+        }
 
     def written(self) -> dict[str, Any]:
         return {key: _named(value) for key, value in self.chosen.items()}
 
-    def seat(self, game: Game, place: str) -> StrategySeat | None:
-        named = self.chosen["strategy"]
-        if isinstance(named, str) and named not in strategies(game.name):
+    def seat(self, game: Game, seat: str) -> StrategySeat | None:
+        strategy = self.chosen["strategy"]
+        if isinstance(strategy, str) and strategy not in strategies(game.name):
             return None
-        return strategy_seat(game.name, game.places[place], self.chosen)
+        return strategy_seat(game.name, game.seats[seat], self.chosen)
 
     def is_known(self, games: Sequence[str]) -> bool:
-        named = self.chosen["strategy"]
-        return not isinstance(named, str) or any(named in strategies(game) for game in games)
+        strategy = self.chosen["strategy"]
+        return not isinstance(strategy, str) or any(strategy in strategies(game) for game in games)
 
     def why_idle(self, games: Sequence[str]) -> str:
-        """The name is most likely misspelt, or that of a model or policy."""
+        """Return the unknown name, which is probably misspelt, or that of a model or policy."""
         known = sorted({name for game in games for name in strategies(game)})
-        written = self.chosen["strategy"]
-        if not isinstance(written, str):
+        strategy = self.chosen["strategy"]
+        if not isinstance(strategy, str):
             return super().why_idle(games)
-        policy = f"for a policy write {{policy: {written}}}"
-        meant = suggest(written, known)
-        cure = hint(written) or ("" if "did you mean" in meant else policy)
-        return "unknown strategy " + "; ".join(filter(None, (meant, cure)))
+        policy = f"for a policy write {{policy: {strategy}}}"
+        suggestion = suggest(strategy, known)
+        advice = hint(strategy) or ("" if "did you mean" in suggestion else policy)
+        return "unknown strategy " + "; ".join(filter(None, (suggestion, advice)))
 
 
 class StrategiesForm(RosterForm):
-    """A strategy for each game, or for each role or place of it."""
+    """A strategy for each game, or for each role or seat of it."""
 
     strategies: dict[str, Any]
 
     @model_validator(mode="before")
     @classmethod
     def _read(cls, data: Any) -> Any:
-        found = data["strategies"]
+        by_game = data["strategies"]
         if len(data) > 1:
             other = next(key for key in data if key != "strategies")
             raise ValueError(
-                f'"{other}" does not go with strategies: settings stand with a strategy'
+                f'"{other}" cannot be combined with strategies; move settings into a strategy'
             )
-        if not isinstance(found, Mapping) or not found:
-            raise ValueError(f"strategies: {shown(found)} is no mapping from games to strategies")
-        for game in found:
+        if not isinstance(by_game, Mapping) or not by_game:
+            raise ValueError(
+                f"strategies: {shown(by_game)} is not a mapping from games to strategies"
+            )
+        for game in by_game:
             if game not in GAMES:
                 raise ValueError(f"strategies: unknown game {suggest(str(game), list(games()))}")
-        return {"strategies": dict(found)}
+        return {"strategies": dict(by_game)}
 
     def written(self) -> dict[str, Any]:
         return {"strategies": _named(self.strategies)}
 
     def parts(self, game: str) -> list[str]:
-        named = self.strategies.get(game)
-        return list(named) if _by_part(named) else []
+        entry = self.strategies.get(game)
+        return list(entry) if _by_part(entry) else []
 
-    def seat(self, game: Game, place: str) -> StrategySeat | None:
-        """Strategies are looked up by place, then by role."""
-        named, role = self.strategies.get(game.name), game.places[place]
-        if _by_part(named):
-            named = named.get(place, named.get(role))
-        return None if named is None else strategy_seat(game.name, role, named)
-
-
-def _by_part(named: Any) -> TypeGuard[Mapping[str, Any]]:
-    """Whether strategies are named by role or place."""
-    return isinstance(named, Mapping) and "strategy" not in named
+    def seat(self, game: Game, seat: str) -> StrategySeat | None:
+        """Look strategies up by seat, then by role."""
+        entry, role = self.strategies.get(game.name), game.seats[seat]
+        if _by_part(entry):
+            entry = entry.get(seat, entry.get(role))
+        return None if entry is None else strategy_seat(game.name, role, entry)
 
 
-def _check_strategy(written: Any) -> None:
-    named = written.get("strategy") if isinstance(written, Mapping) else None
-    if callable(named) and not isinstance(named, Strategy) and not is_function(named):
-        what = getattr(named, "__name__", type(named).__name__)
+def _by_part(entry: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Return whether strategies are named by role or seat."""
+    return isinstance(entry, Mapping) and "strategy" not in entry
+
+
+def _check_strategy(entry: Any) -> None:
+    strategy = entry.get("strategy") if isinstance(entry, Mapping) else None
+    if callable(strategy) and not isinstance(strategy, Strategy) and not is_function(strategy):
+        name = getattr(strategy, "__name__", type(strategy).__name__)
         raise ValueError(
-            f"{what} is no function, by whose name and source a store knows a player; write "
-            "def NAME(asked): ... around it"
+            f"{name} is not a function; a store identifies players by name and source: write "
+            "def NAME(request): ... around it"
         )
-    if not isinstance(named, str | Strategy) and not is_function(named):
+    if not isinstance(strategy, str | Strategy) and not is_function(strategy):
         raise ValueError(
-            f"{shown(written)} is no strategy: write its name, or "
+            f"{shown(entry)} is not a strategy; write its name, or "
             "{strategy: NAME, SETTING: VALUE}"
         )
-    if not str(_named(named)).isidentifier() and is_function(named):
+    if not str(_named(strategy)).isidentifier() and is_function(strategy):
         raise ValueError(
-            "a lambda has no name, by which a store knows a function; write def NAME(asked): ... "
-            "and give NAME"
+            "a lambda has no name to identify it in a store; write def NAME(request): ... "
+            "and use NAME"
         )
 
 
-def _named(written: Any) -> Any:
-    """What is written with functions by their names, as a store knows them."""
-    if isinstance(written, Mapping):
-        return {key: _named(value) for key, value in written.items()}
-    if isinstance(written, Strategy):
-        return written.name
-    return written.__name__ if is_function(written) else written
+def _named(entry: Any) -> Any:
+    """Return an entry with functions replaced by their names, as a store records them."""
+    if isinstance(entry, Mapping):
+        return {key: _named(value) for key, value in entry.items()}
+    if isinstance(entry, Strategy):
+        return entry.name
+    return entry.__name__ if is_function(entry) else entry
 
 
-def _is_packaged(named: Any) -> bool:
-    """Whether this is a strategy that an installed game or package has."""
-    return isinstance(named, Strategy) and any(
-        box.strategies.get(named.name) == named and f"{game}.{named.name}" not in STRATEGIES.here
-        for game, box in games().items()
+def _is_packaged(strategy: Any) -> bool:
+    """Return whether an installed game or package has this strategy."""
+    return isinstance(strategy, Strategy) and any(
+        game_spec.strategies.get(strategy.name) == strategy
+        and f"{game}.{strategy.name}" not in STRATEGIES.here
+        for game, game_spec in games().items()
     )
 
 
-def _found(game: str, named: Any) -> Strategy:
-    """A strategy of a game by its name; a function is registered in this process under its own.
+def _resolved(game: str, entry: Any) -> Strategy:
+    """Return a strategy of a game by its name; register a function under its own name.
 
     Raises:
         UnknownName: the game has no such strategy.
-        ValueError: the game has another one of the function's name.
+        ValueError: the game has another strategy of the function's name.
     """
-    if isinstance(named, str):
-        return strategy_named(game, named)
-    box = game_box(game)
-    made = named if isinstance(named, Strategy) else strategy(*box.rules.roles)(named)
-    known = box.strategies.get(made.name)
-    if known is not None and known.function is made.function:
+    if isinstance(entry, str):
+        return strategy_named(game, entry)
+    game_spec = get_game(game)
+    new = entry if isinstance(entry, Strategy) else strategy(*game_spec.rules.roles)(entry)
+    known = game_spec.strategies.get(new.name)
+    if known is not None and known.function is new.function:
         return known
-    if known is not None and f"{game}.{made.name}" not in STRATEGIES.here:
-        raise ValueError(
-            f'{game} has a strategy named "{made.name}" already; give the function another name'
-        )
-    register(made, game=game)
-    return made
+    if known is not None and f"{game}.{new.name}" not in STRATEGIES.here:
+        raise ValueError(f'{game} already has a strategy named "{new.name}"; rename the function')
+    register(new, game=game)
+    return new
 
 
-def strategy_seat(game: str, role: str, written: Any) -> StrategySeat | None:
-    """A strategy as written (a name, or a mapping with settings), checked and with defaults.
+def strategy_seat(game: str, role: str, entry: Any) -> StrategySeat | None:
+    """Return a strategy (a name, or a mapping with settings), validated and with its defaults.
 
     Returns:
-        None where the strategy does not play the role.
+        None if the strategy does not play the role.
 
     Raises:
-        ValueError: it is not legal, or what a function of this program does cannot be checked.
+        ValueError: it is illegal, or depends on more than a function's source.
     """
-    data = {"strategy": written} if isinstance(written, str) or callable(written) else written
+    data = {"strategy": entry} if isinstance(entry, str) or callable(entry) else entry
     _check_strategy(data)
-    found = _found(game, data["strategy"])
-    if role not in found.roles:
+    chosen_strategy = _resolved(game, data["strategy"])
+    if role not in chosen_strategy.roles:
         return None
-    chosen = {key: value for key, value in data.items() if key != "strategy"}
-    settings = found.settings.model_validate(chosen).model_dump(mode="json")
+    options = {key: value for key, value in data.items() if key != "strategy"}
+    settings = chosen_strategy.settings.model_validate(options).model_dump(mode="json")
     return StrategySeat(
-        game=game, strategy=found.name, settings=settings, source=_source_of(game, found)
+        game=game,
+        strategy=chosen_strategy.name,
+        settings=settings,
+        source=_source_of(game, chosen_strategy),
     )

@@ -1,4 +1,5 @@
-"""Profiles: how an agent bargains, by a battery of matches, beside a panel on the same deals."""
+"""Profiles: an agent's strengths and weaknesses, measured with a battery of matches and compared
+with baselines on the same instances."""
 
 import lazy_loader
 

@@ -1,8 +1,8 @@
 from .batteries import LATEST, SHIPPED, AskedAnew, Battery, Member, Part, Way, battery
 from .comparisons import Change, FindingChange, changes, finding_changes, read_profile
+from .gate_tables import Held
 from .gates import Decision, Gate, Verdict, decide, gate, junit, status
-from .held import Held
-from .metrics.quantities import THEMES, Quantity
+from .metrics.definitions import THEMES, Quantity
 from .page import profile_findings, write_profile
 from .profiles import NothingPlayed, Number, Profile, detectable, entry_digest, profile_of
 from .summaries import Summary, main_numbers, summary

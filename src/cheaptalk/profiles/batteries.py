@@ -1,4 +1,4 @@
-"""Batteries: the matches that everyone goes through whose profile is made, as versioned data."""
+"""Batteries: versioned sets of matches for profiles."""
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -12,13 +12,13 @@ from cheaptalk.players.language_model.seat import ModelSeat
 from cheaptalk.players.seats import SeatSpec
 from cheaptalk.players.strategy import StrategySeat
 from cheaptalk.records import configuration_digest
-from cheaptalk.rules import CheaptalkError, Game, Value, game_box, games, suggest
+from cheaptalk.rules import CheaptalkError, Game, Value, games, get_game, suggest
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.studies.study import FILES, Count, GameGrid, Study, read_yaml
 
 HERE = Path(__file__).parent
 SHIPPED = {path.stem: path for path in sorted(HERE.glob("*.yaml"))}
-"""Batteries that come with the package, by name; one that was published never changes."""
+"""Batteries of the package, by name; a published battery never changes."""
 LATEST = "standard-2"
 
 
@@ -26,10 +26,10 @@ class Part(Value):
     """Some configurations of a game.
 
     Attributes:
-        title: what people read.
+        title: the title on the page.
         game, fixed, cases, grid: as in a study.
-        against: of whom there are to be met, whom the player meets; everyone without.
-        deals: of each configuration at size 1.
+        against: opponents of the player; empty for all.
+        instances: number of instances of each configuration at size 1.
     """
 
     title: str
@@ -38,41 +38,48 @@ class Part(Value):
     cases: Annotated[list[dict[str, Any]], Field(min_length=1)] = [{}]  # noqa: RUF012 - frozen
     grid: dict[str, list[Any]] = Field(default_factory=dict)
     against: tuple[str, ...] = ()
-    deals: Count = 1
+    instances: Count = 1
 
     @model_validator(mode="after")
     def _is_legal(self) -> "Part":
         for game in self.games:
-            if len(game.places) != 2:
-                raise ValueError(f"{self.game} has {len(game.places)} places; a part has two")
+            if len(game.seats) != 2:
+                raise ValueError(
+                    f"{self.game} has {len(game.seats)} seats; a part of a battery requires two"
+                )
         return self
 
     def grid_of(self, pairing: list[list[str]], size: int) -> GameGrid:
-        """The part as a study has it."""
+        """Return the part as a study's game."""
         return GameGrid.model_validate(
             {"game": self.game, "fixed": self.fixed, "cases": self.cases, "grid": self.grid,
-             "pairing": pairing, "deals": size * self.deals}
+             "pairing": pairing, "instances": size * self.instances}
         )  # fmt: skip
 
     @property
     def games(self) -> list[Game]:
-        """Its configurations."""
+        """Return the configurations of the part."""
         return self.grid_of([["", ""]], 1).configurations()
 
     @property
     def can_lose(self) -> bool:
-        """Whether a player can end with less than nothing."""
-        return any(least < 0 for game in self.games for least, _ in game.payoff_bounds().values())
+        """Return whether a player's payoff can be negative."""
+        return any(
+            payoff_bound < 0
+            for game in self.games
+            for payoff_bound, _ in game.payoff_bounds().values()
+        )
 
 
 class Way(Value):
-    """Another way to ask the same question.
+    """Another presentation of the same decision.
 
     Attributes:
-        style: of the words, where the player reads words.
-        fixed: what the part fixes otherwise: the names of the places, the scale of the amounts.
+        style: the prompt style, for text players.
+        fixed: parameters that differ from those of the part, such as the names of the seats or the
+            scale of the amounts.
         cases: the cases of the part in another order of what they list.
-        beside: the way that it is held against; the plain one without.
+        beside: the presentation with which it is compared; the plain one by default.
     """
 
     style: str | None = None
@@ -82,7 +89,7 @@ class Way(Value):
 
 
 class AskedAnew(Part):
-    """Some configurations that are asked in several ways, in all of which the question is the same.
+    """Configurations that are played in several presentations of the same decision.
 
     Attributes:
         ways: by what is other: words, names, scale.
@@ -95,30 +102,30 @@ class AskedAnew(Part):
         for name, way in self.ways.items():
             if way.beside is not None and way.beside not in self.ways:
                 raise ValueError(f"{name}: beside: {suggest(way.beside, list(self.ways))}")
-            if way.style is not None and way.style not in game_box(self.game).styles:
-                known = list(game_box(self.game).styles)
-                raise ValueError(f"{name}: no style {suggest(way.style, known)}")
+            if way.style is not None and way.style not in get_game(self.game).styles:
+                styles = list(get_game(self.game).styles)
+                raise ValueError(f"{name}: no style {suggest(way.style, styles)}")
             if len(self.asked(name).games) != len(self.games):
-                raise ValueError(f"{name} has not as many configurations as the part")
+                raise ValueError(f"{name} does not have as many configurations as the part")
         return self
 
     def asked(self, name: str) -> Part:
-        """The part as it is asked in a way."""
+        """Return the part in another presentation."""
         way = self.ways[name]
         return Part(
             title=self.title, game=self.game, fixed=self.fixed | way.fixed, grid=self.grid,
             cases=self.cases if way.cases is None else way.cases, against=self.against,
-            deals=self.deals,
+            instances=self.instances,
         )  # fmt: skip
 
 
 class Question(NamedTuple):
-    """Which question of a part a configuration asks, and how.
+    """The decision of a part that a configuration presents, and its presentation.
 
     Attributes:
         part: the name of the part.
-        number: of the question, from 0.
-        way: how; empty for the plain way.
+        number: the index of the decision, from 0.
+        way: the presentation; empty for the plain one.
     """
 
     part: str
@@ -127,10 +134,10 @@ class Question(NamedTuple):
 
 
 class Member(Value):
-    """A player of a panel.
+    """A baseline of a panel.
 
     Attributes:
-        meaning: what it does, in a few words behind its name.
+        meaning: a short description of its play, for use after its name.
         player: as in a roster.
     """
 
@@ -139,22 +146,22 @@ class Member(Value):
 
 
 class Battery(Value):
-    """What a profile is made by.
+    """The definition of a profile's matches.
 
     Attributes:
         name: with its version, as in ``standard-2``: profiles of one name are comparable.
-        description: for people.
-        seed: of all deals.
-        sizes: how many times the deals of a part each size plays.
-        panel: against whom everybody plays, and beside whom everybody stands.
+        description: a description for readers.
+        seed: the seed of all instances.
+        sizes: the multiple of a part's instances that each size plays.
+        panel: the baselines, which are opponents and references.
         talkers: opponents that make the same moves with other messages, by manner; the first is
             silent. Other opponents that only test a weakness are listed here, too.
         repeats: talkers that repeat the first, so that their matches show what chance changes.
         early, late: talkers that repeat the first before and after everything else, so that their
             matches show whether a player changes over many matches; empty without.
-        parts: what is played against the panel.
-        words: what is played against the talkers.
-        anew: what is played against the panel in several ways that ask the same.
+        parts: parts that are played against the panel.
+        words: parts that are played against the talkers.
+        anew: decisions that are played against the panel in several presentations.
     """
 
     name: str
@@ -172,15 +179,15 @@ class Battery(Value):
 
     @model_validator(mode="after")
     def _parts_are_apart(self) -> "Battery":
-        seen: dict[str, str] = {}
-        every = [*self.parts.items(), *self.words.items()]
-        every += [
+        owners: dict[str, str] = {}
+        parts_by_name = [*self.parts.items(), *self.words.items()]
+        parts_by_name += [
             (f"{name} in other {way}", part.asked(way)) for name, part in self.anew.items()
-            for way, one in part.ways.items() if one.style is None
+            for way, presentation in part.ways.items() if presentation.style is None
         ]  # fmt: skip
-        for name, part in [*every, *self.anew.items()]:
+        for name, part in [*parts_by_name, *self.anew.items()]:
             for game in part.games:
-                first = seen.setdefault(configuration_digest(game), name)
+                first = owners.setdefault(configuration_digest(game), name)
                 if first != name:
                     raise ValueError(f"{first} and {name} have a configuration in common")
         rounds = ((self.parts, self.panel), (self.words, self.talkers), (self.anew, self.panel))
@@ -190,7 +197,7 @@ class Battery(Value):
                     if other not in others:
                         raise ValueError(f"{name}: against: {suggest(other, list(others))}")
         if shared := self.panel.keys() & self.talkers.keys():
-            raise ValueError(f"{min(shared)} stands in the panel and among the talkers")
+            raise ValueError(f"{min(shared)} is in both the panel and the talkers")
         return self
 
     @model_validator(mode="after")
@@ -202,25 +209,25 @@ class Battery(Value):
 
     @cached_property
     def part_of(self) -> Mapping[str, str]:
-        """The name of a configuration's part, by its digest."""
-        every = {**self.parts, **self.words}
-        once = {configuration_digest(game): name for name, part in every.items()
+        """Return the name of each configuration's part, by digest."""
+        parts = {**self.parts, **self.words}
+        once = {configuration_digest(game): name for name, part in parts.items()
                 for game in part.games}  # fmt: skip
-        return once | {digest: one.part for digest, one in self.asked_anew.items()}
+        return once | {digest: question.part for digest, question in self.asked_anew.items()}
 
     @cached_property
     def asked_anew(self) -> Mapping[str, Question]:
-        """What a configuration of :attr:`anew` asks, by its digest; ways that differ in style alone
-        have the digest of the plain one."""
-        found: dict[str, Question] = {}
+        """Return the decision and presentation of each configuration of :attr:`anew`, by digest;
+        presentations that differ only in prompt style have the digest of the plain one."""
+        questions: dict[str, Question] = {}
         for name, part in self.anew.items():
-            for way, asked in {"": part, **{way: part.asked(way) for way in part.ways}}.items():
-                for number, game in enumerate(asked.games):
-                    found.setdefault(configuration_digest(game), Question(name, number, way))
-        return found
+            for way, variant in {"": part, **{way: part.asked(way) for way in part.ways}}.items():
+                for number, game in enumerate(variant.games):
+                    questions.setdefault(configuration_digest(game), Question(name, number, way))
+        return questions
 
     def size(self, name: str) -> int:
-        """How many times the deals of a part a size plays.
+        """Return the multiple of a part's instances that a size plays.
 
         Raises:
             CheaptalkError: there is no such size.
@@ -230,44 +237,48 @@ class Battery(Value):
         return self.sizes[name]
 
     def enough(self, size: str, times: float) -> str | None:
-        """The smallest size with so many times the deals of another; None where there is none."""
+        """Return the smallest size with this many times the instances of another; None if there is
+        none."""
         larger = self.larger(size).items()
         return next((name for name, count in larger if count >= times), None)
 
     def larger(self, size: str) -> Mapping[str, float]:
-        """Return the larger sizes, the smallest first, with how many times the instances of
-        ``size`` they have.
+        """Return the larger sizes, the smallest first, as multiples of the instances of ``size``.
 
         Raises:
             CheaptalkError: there is no such size.
         """
-        now = self.size(size)
-        ordered = sorted(self.sizes.items(), key=lambda one: one[1])
-        return {name: count / now for name, count in ordered if count > now}
+        current = self.size(size)
+        ordered = sorted(self.sizes.items(), key=lambda size: size[1])
+        return {name: count / current for name, count in ordered if count > current}
 
     def beside(self, others: Mapping[str, RosterEntry]) -> "Battery":
-        """The battery with more players in its panel, such as reference models; under another
-        name, since numbers that lean on the panel are others.
+        """Return the battery with additional baselines, such as reference models, under another
+        name, because metrics that depend on the baselines differ.
 
         Raises:
             CheaptalkError: a name is taken.
         """
         for label in others:
             if label in {**self.panel, **self.talkers}:
-                raise CheaptalkError(f'{self.name} has a player "{label}" of its own')
+                raise CheaptalkError(
+                    f'{self.name} already has a player "{label}"; choose another label'
+                )
         members = {
-            label: Member(meaning="stands beside", player=entry) for label, entry in others.items()
+            label: Member(meaning="is an additional baseline", player=entry)
+            for label, entry in others.items()
         }
         name = "-".join([self.name, "beside", *others])
         return self.model_copy(update={"name": name, "panel": {**self.panel, **members}})
 
     def study(self, label: str, entry: RosterEntry, size: str) -> Study:
-        """All matches of a player's profile: its own, and those of the panel on the same deals.
+        """Return the study with all matches of a player's profile and of the baselines on the same
+        instances.
 
-        A member of the panel under its own name has no others.
+        A baseline under its own name has no matches of its own.
 
         Args:
-            label: what the player is called.
+            label: the player's label.
             entry: the player.
             size: one of ``sizes``.
 
@@ -278,52 +289,56 @@ class Battery(Value):
         own_member = label in self.panel and self.panel[label].player == entry
         if label in {**self.panel, **self.talkers} and not own_member:
             raise CheaptalkError(
-                f'{self.name} calls a player of its own "{label}"; name yours apart'
+                f'{self.name} already has a player "{label}"; choose another label'
             )
         times = self.size(size)
         panel = {name: member.player for name, member in self.panel.items()}
-        alike = self.alike(entry)
-        own = _without(entry, alike, panel)
-        reason = None if own is None else self._nowhere(own)
-        if reason is not None and not alike:
-            raise CheaptalkError(f"{label} can sit down nowhere in {self.name}: {reason}")
-        mine = {} if own is None or reason is not None else {label: own}
-        between = {name: one for name, one in self.talkers.items()
+        identical = self.alike(entry)
+        remaining = _without(entry, identical, panel)
+        reason = None if remaining is None else self._nowhere(remaining)
+        if reason is not None and not identical:
+            raise CheaptalkError(f"{label} can't fill any seat in {self.name}: {reason}")
+        tested_player = {} if remaining is None or reason is not None else {label: remaining}
+        between = {name: talker for name, talker in self.talkers.items()
                    if name not in (self.early, self.late)}  # fmt: skip
         # messages, names and presentation do not reach scripts, so only text players repeat them
-        readers = {name: one for name, one in panel.items()
-                   if "model" in one.written() or name in alike.values()}  # fmt: skip
-        met = [(self.parts, {**mine, **panel}, panel), (self.words, {**mine, **readers}, between)]
+        readers = {name: column for name, column in panel.items()
+                   if "model" in column.written() or name in identical.values()}  # fmt: skip
+        met = [
+            (self.parts, {**tested_player, **panel}, panel),
+            (self.words, {**tested_player, **readers}, between),
+        ]
         styled = self.styled(entry)
-        told = {styled_label(label, style): one for style, one in styled.items()}
+        styled_players = {styled_label(label, style): player for style, player in styled.items()}
         return Study.model_validate({
             "name": f"{label}-{self.name}-{size}",
             "description": f"The profile of {label} by {self.name}, {size}.",
             "seed": self.seed,
-            "players": {**mine, **panel, **self.talkers, **told},
+            "players": {**tested_player, **panel, **self.talkers, **styled_players},
             "swap": True,
             "pairing": "self",
             "games": [
-                *self._apart(self.early, {**mine, **readers}, times),
+                *self._surrounding(self.early, {**tested_player, **readers}, times),
                 *(part.grid_of(pairs, times) for parts, players, others in met
                   for part in parts.values() if (pairs := [*_pairs(part, players, others)])),
                 *(grid for part in self.anew.values()
-                  for grid in _anew(part, {**mine, **readers}, panel, told, times)),
-                *self._apart(self.late, {**mine, **readers}, times),
+                  for grid in _anew(part, {**tested_player, **readers}, panel, styled_players,
+                  times)),
+                *self._surrounding(self.late, {**tested_player, **readers}, times),
             ],
         })  # fmt: skip
 
-    def _apart(
+    def _surrounding(
         self, talker: str, players: Mapping[str, RosterEntry], size: int
     ) -> Iterator[GameGrid]:
-        """The matches with a talker that are played before or after all others."""
+        """Yield the matches with a talker that are played before or after all others."""
         others = {talker: self.talkers[talker]} if talker else {}
         for part in self.words.values():
             if pairs := [*_pairs(part, players, others)]:
                 yield part.grid_of(pairs, size)
 
     def styled(self, entry: RosterEntry) -> dict[str, RosterEntry]:
-        """A player that reads words, by the style in which it is asked anew."""
+        """Return variants of a text player, by the prompt style of another presentation."""
         written = entry.written()
         games: dict[str, dict[str, str]] = {}
         for part in self.anew.values() if "model" in written else ():
@@ -331,23 +346,23 @@ class Battery(Value):
                 if way.style is not None:
                     games.setdefault(way.style, {})[part.game] = way.style
         return {
-            style: RosterEntry.model_validate(written | {"style": told})
-            for style, told in games.items()
+            style: RosterEntry.model_validate(written | {"style": game})
+            for style, game in games.items()
         }
 
     @property
     def _games(self) -> list[Game]:
-        """All configurations."""
-        every = (*self.parts.values(), *self.words.values(), *self.anew.values())
-        return [game for part in every for game in part.games]
+        """Return all configurations."""
+        parts = (*self.parts.values(), *self.words.values(), *self.anew.values())
+        return [game for part in parts for game in part.games]
 
     def _nowhere(self, entry: RosterEntry) -> str | None:
-        """Why a player can sit down nowhere; None where it can."""
+        """Return the reason that a player can fill no seat; None if it can fill one."""
         reasons: dict[str, None] = {}
         for game in self._games:
-            for place in game.places:
+            for seat in game.seats:
                 try:
-                    if entry.seat(game, place) is not None:
+                    if entry.seat(game, seat) is not None:
                         return None
                 except ValueError as error:
                     reasons.setdefault(str(error))
@@ -355,29 +370,30 @@ class Battery(Value):
         return next(iter(reasons), entry.form.why_idle(names))
 
     def alike(self, entry: RosterEntry) -> dict[tuple[str, str], str]:
-        """The seats, as game and place, that one of the battery's own players fills just as a
-        player does, and who that is: their matches are the player's, too."""
-        own = {**{name: one.player for name, one in self.panel.items()}, **self.talkers}
-        found: dict[tuple[str, str], str] = {}
+        """Return the seats (game and seat) that one of the battery's own players fills exactly like
+        a player, with that player's name: their matches count for both."""
+        entries = {**{name: column.player for name, column in self.panel.items()}, **self.talkers}
+        taken: dict[tuple[str, str], str] = {}
         for game in self._games:
-            for place in game.places:
-                spec = seat_at(entry, game, place)
+            for seat in game.seats:
+                spec = seat_at(entry, game, seat)
                 if spec is None or isinstance(spec, ModelSeat):
                     continue
-                for name, other in own.items():
-                    if seat_at(other, game, place) == spec:
-                        found.setdefault((game.name, place), name)
-        return found
+                for name, other in entries.items():
+                    if seat_at(other, game, seat) == spec:
+                        taken.setdefault((game.name, seat), name)
+        return taken
 
 
-def seat_at(entry: RosterEntry, game: Game, place: str) -> SeatSpec | None:
-    """What fills a place; None where the player cannot, be it for the game's parameters.
+def seat_at(entry: RosterEntry, game: Game, seat: str) -> SeatSpec | None:
+    """Return the specification of a seat; None if the player cannot fill it, for example because of
+    the game's parameters.
 
     Raises:
         CheaptalkError, ValueError: the settings do not go with the game.
     """
     try:
-        return entry.seat(game, place)
+        return entry.seat(game, seat)
     except ValidationError as error:
         raise CheaptalkError(first_problem(error)) from None
     except ValueError:
@@ -389,26 +405,26 @@ def seat_at(entry: RosterEntry, game: Game, place: str) -> SeatSpec | None:
 def _without(
     entry: RosterEntry, taken: Mapping[tuple[str, str], str], panel: Mapping[str, RosterEntry]
 ) -> RosterEntry | None:
-    """A player without the seats that somebody else fills; None where none is left."""
+    """Return a player without the seats that other players fill; None if none remains."""
     if not taken:
         return entry
     if entry.form.exact:
         return _other_policies(entry, panel)
-    left: dict[str, dict[str, Any]] = {}
+    strategies: dict[str, dict[str, Any]] = {}
     for name in games():
-        rules = game_box(name).rules()
-        for place in rules.places:
-            spec = entry.seat(rules, place)
-            if isinstance(spec, StrategySeat) and (name, place) not in taken:
-                left.setdefault(name, {})[place] = {"strategy": spec.strategy, **spec.settings}
-    return RosterEntry.model_validate({"strategies": left}) if left else None
+        rules = get_game(name).rules()
+        for seat in rules.seats:
+            spec = entry.seat(rules, seat)
+            if isinstance(spec, StrategySeat) and (name, seat) not in taken:
+                strategies.setdefault(name, {})[seat] = {"strategy": spec.strategy, **spec.settings}
+    return RosterEntry.model_validate({"strategies": strategies}) if strategies else None
 
 
 def _other_policies(entry: RosterEntry, panel: Mapping[str, RosterEntry]) -> RosterEntry | None:
-    """The policies of a player that are nobody's of the panel; None where none is left."""
-    theirs = {one for other in panel.values() for one in _policies(other)}
-    left = [one for one in _policies(entry) if one not in theirs]
-    return RosterEntry.model_validate({"policies": left}) if left else None
+    """Return a player without the policies of the baselines; None if none remains."""
+    panel_policies = {policy for other in panel.values() for policy in _policies(other)}
+    policies = [policy for policy in _policies(entry) if policy not in panel_policies]
+    return RosterEntry.model_validate({"policies": policies}) if policies else None
 
 
 def _policies(entry: RosterEntry) -> list[str]:
@@ -417,17 +433,20 @@ def _policies(entry: RosterEntry) -> list[str]:
 
 
 def styled_label(label: str, style: str) -> str:
-    """What a player is called where it reads the words of a style."""
+    """Return the label of a player in another prompt style."""
     return f"{label}, {style}"
 
 
 def _anew(
     part: AskedAnew, players: Mapping[str, RosterEntry], panel: Mapping[str, RosterEntry],
-    told: Mapping[str, RosterEntry], size: int,
+    styled: Mapping[str, RosterEntry], size: int,
 ) -> Iterator[GameGrid]:  # fmt: skip
-    """A part as a study has it: the plain way and those of style, and each other way."""
+    """Yield a part as a study's games: the plain presentation, its styles, and each other
+    presentation."""
     styles = {way.style for way in part.ways.values() if way.style is not None}
-    inside = {one: entry for one, entry in told.items() if one.rpartition(", ")[2] in styles}
+    inside = {
+        change: entry for change, entry in styled.items() if change.rpartition(", ")[2] in styles
+    }
     if pairs := [*_pairs(part, {**players, **inside}, panel)]:
         yield part.grid_of(pairs, size)
     for name, way in part.ways.items():
@@ -438,27 +457,28 @@ def _anew(
 def _pairs(
     part: Part, players: Mapping[str, RosterEntry], others: Mapping[str, RosterEntry]
 ) -> Iterator[list[str]]:
-    """Who meets whom in a part, of those that can."""
-    for one, own in players.items():
-        for other, theirs in others.items():
-            if (not part.against or other in part.against) and _sit(part, own, theirs):
-                yield [one, other]
+    """Yield the possible pairings of a part."""
+    for player, entry in players.items():
+        for other, opponent in others.items():
+            if (not part.against or other in part.against) and _sit(part, entry, opponent):
+                yield [player, other]
 
 
-def _sit(part: Part, one: RosterEntry, other: RosterEntry) -> bool:
-    """Whether two players can sit together in all configurations of a part."""
+def _sit(part: Part, player: RosterEntry, other: RosterEntry) -> bool:
+    """Return whether two players can play each other in all configurations of a part."""
     return all(
         any(
-            seat_at(one, game, own) is not None and seat_at(other, game, theirs) is not None
-            for own, theirs in ((first, second), (second, first))
+            seat_at(player, game, first_seat) is not None
+            and seat_at(other, game, second_seat) is not None
+            for first_seat, second_seat in ((first, second), (second, first))
         )
         for game in part.games
-        for first, second in [list(game.places)]
+        for first, second in [list(game.seats)]
     )
 
 
 def battery(named: str | Path = LATEST) -> Battery:
-    """A battery by its name, or the one in a file.
+    """Return a battery by its name or from a file.
 
     Raises:
         CheaptalkError: there is none, or it is not legal.

@@ -1,4 +1,4 @@
-"""Two profiles of one battery, compared number by number over pairs of twin matches."""
+"""Comparisons of two profiles by the same battery, over pairs of twin matches."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,9 @@ import polars as pl
 from msgspec import Struct
 
 from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.metrics.definitions import ANYTHING
 from cheaptalk.profiles.metrics.detection import detectable_effect, permits
 from cheaptalk.profiles.metrics.means import CLUSTER, mean_differences
-from cheaptalk.profiles.metrics.quantities import ANYTHING
 from cheaptalk.profiles.profiles import FORMAT, LEVEL, PAIR, PAIRED, SAME, Profile
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
@@ -23,22 +23,22 @@ from cheaptalk.statistics import holm, mean_intervals, permutation_test
 from cheaptalk.text import fixed
 
 OLD_FORMATS = (1,)
-"""Formats of profiles' files that were written once and cannot be compared."""
+"""Formats of old profile files that cannot be compared."""
 VERDICTS = {True: ", better", False: ", worse", None: ""}
 TIMES = ("seconds", "seconds.answer")
 """Metrics that depend on the machine and its load, so that their change has no verdict."""
 UNCHANGED = 0.0005
-"""Changes up to this are 0 in the three decimals that are shown."""
+"""The largest change that the three displayed decimals show as 0."""
 
 
 class Values(Struct):
-    """What stands behind the numbers of a profile in its file, with the columns of ``PAIRED``."""
+    """The values behind the metrics of a profile's file, with the columns of ``PAIRED``."""
 
     rows: dict[str, list[tuple[str, str, str, str, str, int, float]]]
 
 
 class EarlierWeakness(Struct):
-    """A weakness as the file of a profile has it."""
+    """A weakness in a profile's file."""
 
     key: str
     title: str
@@ -47,7 +47,7 @@ class EarlierWeakness(Struct):
 
 
 class Earlier(Struct):
-    """What is compared with, of the file of a profile."""
+    """The content of a profile's file that a comparison needs."""
 
     format: int
     player: str
@@ -59,10 +59,10 @@ class Earlier(Struct):
 
 
 class FindingChange(NamedTuple):
-    """A weakness that only one of two profiles names.
+    """A weakness found by only one of two profiles.
 
     Attributes:
-        key, title: which weakness.
+        key, title: key and title of the weakness.
         new: whether the later profile names it; otherwise the earlier one did.
         before, after: the evidence of each profile, after the verdict if it is not "found".
     """
@@ -74,22 +74,22 @@ class FindingChange(NamedTuple):
     after: str
 
     def __str__(self) -> str:
-        found = "new finding" if self.new else "no longer found"
-        return f"{found}: {self.title} ({self.key}); now: {self.after}; before: {self.before}"
+        status = "new finding" if self.new else "no longer found"
+        return f"{status}: {self.title} ({self.key}); now: {self.after}; before: {self.before}"
 
 
 class Change(NamedTuple):
-    """A number of one profile less that of an earlier one.
+    """The change of a metric since an earlier profile.
 
     Attributes:
-        key, title: which number.
+        key, title: key and title of the metric.
         good: whether more of it is better, or less; empty where it depends.
         before, after: the means over what both played.
         change: their difference, match by match.
-        told: whether it changed beyond chance: ``p`` is at most 0.05, or the interval between
-            scripts leaves out 0. Never of :data:`TIMES`.
-        p: how often chance alone would change it as much, corrected by Holm's rule for all numbers
-            of the comparison; None between scripts, of which the interval decides.
+        significant: whether ``p`` is at most 0.05 or, between scripts, the interval excludes 0;
+            never for :data:`TIMES`.
+        p: the p-value of the change, with Holm's correction for all metrics of the comparison; None
+            between scripts, for which the interval decides.
         detectable: the smallest change that the two profiles detect with 80 % power, at the level
             of the first step of Holm's rule; None if they detect none.
     """
@@ -100,20 +100,21 @@ class Change(NamedTuple):
     before: float
     after: float
     change: Estimate
-    told: bool
+    significant: bool
     p: float | None = None
     detectable: float | None = None
 
     @property
     def label(self) -> str:
-        """The title; of times, with their unit."""
+        """Return the title; for times, with their unit."""
         return f"{self.title} (seconds)" if self.key in TIMES else self.title
 
     @property
     def better(self) -> bool | None:
-        """Whether it is better now; None if that depends, or if nothing changed beyond chance."""
+        """Return whether the metric improved; None if neither direction is better or if the change
+        is not significant."""
         value = self.change.value or 0
-        if not self.told or not self.good or abs(value) < UNCHANGED:
+        if not self.significant or not self.good or abs(value) < UNCHANGED:
             return None
         return (value > 0) == (self.good == "more")
 
@@ -126,29 +127,29 @@ class Change(NamedTuple):
 
 
 def read_profile(path: Path | str, battery: Battery, size: str) -> Mapping[str, Any]:
-    """A profile's file, to compare with.
+    """Read a profile's file for a comparison.
 
     Args:
         battery: by which the profile is made that is compared with it.
-        size: of that profile.
+        size: the size of that profile.
 
     Raises:
         CheaptalkError: it cannot be read, is no profile, or is one of another battery or size.
     """
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         why = (isinstance(error, OSError) and error.strerror) or first_line(error)
-        raise CheaptalkError(f"{path}: no profile can be read: {why}") from None
+        raise CheaptalkError(f"{path}: can't read the profile: {why}") from None
     try:
-        _checked(found, battery, size)
+        _checked(data, battery, size)
     except CheaptalkError as error:
         raise CheaptalkError(f"{path}: {error}") from None
-    return cast(Mapping[str, Any], found)
+    return cast(Mapping[str, Any], data)
 
 
 def _checked(earlier: object, battery: Battery, size: str) -> Earlier:
-    """An earlier profile whose numbers can be compared.
+    """Return an earlier profile if its metrics can be compared.
 
     Raises:
         CheaptalkError: it is no profile, has another format, or is by another battery or size.
@@ -156,30 +157,32 @@ def _checked(earlier: object, battery: Battery, size: str) -> Earlier:
     data = earlier if isinstance(earlier, Mapping) else {}
     if data.get("format") in OLD_FORMATS and data.get("battery") == battery.name:
         raise CheaptalkError(
-            f"this profile has format {data['format']}, whose pairs are ambiguous; make the "
-            "profile again from its store, which asks the player nothing"
+            f"this profile has the outdated format {data['format']}; run cheaptalk profile again "
+            "with its store to convert it, without new requests to the player"
         )
     try:
-        found = msgspec.convert(earlier, Earlier)
+        profile = msgspec.convert(earlier, Earlier)
     except msgspec.ValidationError:
-        found = None
-    if found is not None and found.battery != battery.name:
+        profile = None
+    if profile is not None and profile.battery != battery.name:
         raise CheaptalkError(
-            f"{found.player} has a profile by {found.battery}, and this one is by {battery.name}: "
-            "only profiles of one battery compare"
+            f"the profile of {profile.player} is by {profile.battery}, but this one is by "
+            f"{battery.name}; only profiles by the same battery are comparable"
         )
-    if found is None or found.format != FORMAT or found.values is None:
-        raise CheaptalkError("what is compared with is no profile; take a file of --data")
-    if found.size != size:  # what leans on the panel is of other deals
+    if profile is None or profile.format != FORMAT or profile.values is None:
         raise CheaptalkError(
-            f"{found.player} has a profile of the size {found.size}, and this one is {size}: only "
-            "profiles of one size compare"
+            "the file to compare with is not a profile; use a file written by --json-file"
         )
-    return found
+    if profile.size != size:  # comparisons with baselines cover other instances
+        raise CheaptalkError(
+            f"the profile of {profile.player} has the size {profile.size}, but this one is {size}; "
+            "only profiles of the same size are comparable"
+        )
+    return profile
 
 
 def finding_changes(profile: Profile, earlier: Mapping[str, Any]) -> list[FindingChange]:
-    """Return the weaknesses that one of two profiles names and the other does not, new ones first.
+    """Return the weaknesses that only one of two profiles found, new ones first.
 
     Args:
         earlier: as :meth:`.Profile.as_json` gives it.
@@ -189,16 +192,17 @@ def finding_changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Findin
     """
     read = _checked(earlier, profile.battery, profile.size).weaknesses
     untested = EarlierWeakness("", "", "not tested", "")
-    before = {one.key: one for one in read}
+    before = {weakness.key: weakness for weakness in read}
     changed = [
         FindingChange(
-            now.key, now.title if now.found else was.title, now.found,
-            _evidence(was.verdict, was.evidence), _evidence(now.verdict, now.sentence),
+            weakness.key, weakness.title if weakness.found else was.title, weakness.found,
+            _evidence(was.verdict, was.evidence), _evidence(weakness.verdict, weakness.sentence),
         )
-        for now in profile.examination.weaknesses
-        if read and now.found != ((was := before.get(now.key, untested)).verdict == "found")
+        for weakness in profile.examination.weaknesses
+        if read and weakness.found != ((was := before.get(weakness.key,
+        untested)).verdict == "found")
     ]  # fmt: skip
-    return sorted(changed, key=lambda one: not one.new)
+    return sorted(changed, key=lambda change: not change.new)
 
 
 def _evidence(verdict: str, sentence: str) -> str:
@@ -207,20 +211,20 @@ def _evidence(verdict: str, sentence: str) -> str:
 
 
 def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
-    """Return what has changed since an earlier profile, for each number that both have.
+    """Return the change of each metric that both profiles have.
 
-    A match of one profile is compared with its twin in the other: the same instance, seat, other
-    player, way of asking and repetition. Matches without a twin are left out.
+    A match of one profile is paired with its twin in the other: the same instance, seat, opponent,
+    presentation and repetition. Matches without a twin are excluded.
 
-    The test of a change depends on whether chance can tell two equal players apart. If a model or
-    an agent plays, it can: the test flips the sign of each cluster's summed difference, since
-    either sign is then equally likely, whatever the distribution (:func:`.permutation_test`), and
-    Holm's rule holds the chance of any false change in the whole comparison at 5 %. Two equal
-    scripts play identical twins, so that no change between scripts is chance; the 95 % interval
-    over instances then decides whether the change is one-sided, number by number.
+    If a model or an agent plays, equal players can differ by chance. The test then flips the sign
+    of each cluster's summed difference, because both signs are equally likely without a change,
+    whatever the distribution (:func:`.permutation_test`). Holm's procedure limits the probability
+    of any false change in the comparison to 5 %. Two equal scripts play identical twins, so any
+    change between scripts is real; the 95 % interval over instances then decides whether the change
+    is one-sided, metric by metric.
 
-    The metrics in :data:`TIMES` are compared, but neither tested nor part of Holm's rule, because
-    they depend on the machine.
+    The metrics in :data:`TIMES` are compared but not tested, and not part of Holm's procedure,
+    because they depend on the machine.
 
     Args:
         earlier: as :meth:`.Profile.as_json` gives it.
@@ -234,19 +238,19 @@ def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
         key: pairs for key in profile.numbers
         if (pairs := _pairs(profile, key, rows.get(key))) is not None
     }  # fmt: skip
-    own = profile.seats.filter(player=profile.player)["draws"].any()
-    draws = before.draws or bool(own)
+    random = profile.seats.filter(player=profile.player)["draws"].any()
+    draws = before.draws or bool(random)
     tested = [key for key in pairs if key not in TIMES] if draws else []
     level = LEVEL / max(1, len(tested)) if draws else LEVEL
     p_values = dict(zip(tested, map(float, holm([_p(pairs[key]) for key in tested])), strict=True))
     return [
-        _change(profile, key, one, p_values.get(key), level, chance=draws)
-        for key, one in pairs.items()
+        _change(profile, key, pair, p_values.get(key), level, chance=draws)
+        for key, pair in pairs.items()
     ]
 
 
 def _pairs(profile: Profile, key: str, rows: Sequence[Sequence[Any]] | None) -> pl.DataFrame | None:
-    """A number's pairs of twin matches with their ``change``; None if there are none.
+    """Return a metric's pairs of twin matches with their ``change``; None if there are none.
 
     Raises:
         CheaptalkError: the earlier profile has two values for one match.
@@ -254,11 +258,13 @@ def _pairs(profile: Profile, key: str, rows: Sequence[Sequence[Any]] | None) -> 
     if not rows:
         return None
     before = pl.DataFrame(rows, schema=list(PAIRED), orient="row").rename({"value": "before"})
-    now = profile.numbers[key].of.values.filter(player=profile.player)
+    values = profile.numbers[key].of.values.filter(player=profile.player)
     try:
-        pairs = now.join(before, PAIR, validate="1:1", maintain_order="left")
+        pairs = values.join(before, PAIR, validate="1:1", maintain_order="left")
     except pl.exceptions.ComputeError:
-        raise CheaptalkError(f"{key}: the earlier profile has several values of a match") from None
+        raise CheaptalkError(
+            f"{key}: the earlier profile has several values for one match"
+        ) from None
     return (
         None if pairs.is_empty() else pairs.with_columns(change=pl.col("value") - pl.col("before"))
     )
@@ -267,22 +273,22 @@ def _pairs(profile: Profile, key: str, rows: Sequence[Sequence[Any]] | None) -> 
 def _change(
     profile: Profile, key: str, pairs: pl.DataFrame, p: float | None, level: float, *, chance: bool
 ) -> Change:
-    of = profile.numbers[key].of
-    least, most = of.bounds
-    change, freedom = _mean(pairs, (least - most, most - least), chance=chance)
-    was, now = pairs.select(pl.col("before", "value").mean()).row(0)
-    told = _is_one_sided(pairs) if p is None else p <= LEVEL
-    told = told and key not in TIMES
+    quantity = profile.numbers[key].of
+    minimum, maximum = quantity.bounds
+    change, freedom = _mean(pairs, (minimum - maximum, maximum - minimum), chance=chance)
+    before, after = pairs.select(pl.col("before", "value").mean()).row(0)
+    significant = _is_one_sided(pairs) if p is None else p <= LEVEL
+    significant = significant and key not in TIMES
     effect = None
     if p is None or permits(change.clusters, level):
-        reach = most - least + abs(change.value or 0.0)
-        largest = of.range[1] - of.range[0]
+        reach = maximum - minimum + abs(change.value or 0.0)
+        largest = quantity.range[1] - quantity.range[0]
         effect = detectable_effect(change.error, freedom, change.clusters, reach, level, largest)
-    return Change(key, of.title, of.good, was, now, change, told, p, effect)
+    return Change(key, quantity.title, quantity.good, before, after, change, significant, p, effect)
 
 
 def _mean(pairs: pl.DataFrame, bounds: Bounds, *, chance: bool) -> tuple[Estimate, float]:
-    """The mean change with its interval, and its degrees of freedom.
+    """Return the mean change with its interval, and its degrees of freedom.
 
     Args:
         chance: whether equal players can differ; scripts replay identical matches.
@@ -297,7 +303,7 @@ def _mean(pairs: pl.DataFrame, bounds: Bounds, *, chance: bool) -> tuple[Estimat
 
 
 def _is_one_sided(pairs: pl.DataFrame) -> bool:
-    """Whether a change between scripts leaves out 0, or is the same in all of several instances.
+    """Return whether a change between scripts excludes 0, or is the same in several instances.
 
     Equal scripts would not differ in any.
     """
@@ -310,7 +316,7 @@ def _is_one_sided(pairs: pl.DataFrame) -> bool:
 
 
 def _p(pairs: pl.DataFrame) -> float:
-    """How often flipping the signs of the clusters' changes moves the mean as much."""
+    """Return the p-value of a mean change, from random sign flips of the clusters' changes."""
     clusters = pairs.group_by("stratum", "cluster", maintain_order=True).agg(pl.col("change").sum())
     sums = clusters["change"].sort().to_numpy()
     moved = sums[np.abs(sums) > SLACK]

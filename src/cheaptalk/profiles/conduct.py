@@ -1,4 +1,4 @@
-"""A player's conduct in a match: its course, whether a message reached it, and lapses by kind."""
+"""A player's conduct in a match: its course, the messages that reached it, and its lapses."""
 
 import json
 from collections.abc import Iterator
@@ -14,23 +14,23 @@ from cheaptalk.games.negotiation.rules import Negotiation
 from cheaptalk.games.persuasion.events import Pitch, Purchase, Recommendation
 from cheaptalk.games.persuasion.rules import Persuasion
 from cheaptalk.players import Kind
-from cheaptalk.profiles.metrics.stakes import could_have, gain
+from cheaptalk.profiles.metrics.attainable import could_have, gain
 from cheaptalk.profiles.metrics.statements import statements
 from cheaptalk.records import MatchRecord
 from cheaptalk.rules import Result
 
 FAIR = 0.5
-"""The share from which an offer in the last round counts as fair."""
+"""The minimum share of an offer in the last round that counts as fair."""
 LOW = 0.085
-"""The share up to which an offer counts as a pittance."""
+"""The maximum share of an offer that counts as very low."""
 LIES = 4
-"""False recommendations after which a buyer knows the seller."""
+"""Number of false recommendations after which a buyer can know that the seller lies."""
 LONG = 8
-"""Rounds from which a match is long."""
+"""Minimum number of rounds of a long match."""
 LATE = 5
-"""The round from which it is late in a long match."""
+"""The round from which a long match counts as late."""
 DROP = 0.25
-"""How much less than what it has just asked for a player must settle for to have lapsed."""
+"""How much less than its last demand a player must accept for a lapse."""
 WORDS = ("message", "reasoning")
 
 
@@ -45,22 +45,22 @@ class Conduct(NamedTuple):
         reads: whether the player reads text, so that names and wordings reach it.
         yielded: whether it accepted an offer before the last round.
         fair: offers of at least :data:`FAIR` that it received in the last round.
-        fair_refused: how many of them it turned down.
+        fair_refused: the number of them that it rejected.
         low: offers of at most :data:`LOW` that it received in earlier rounds of bargaining.
-        low_taken: how many of them it accepted.
+        low_taken: the number of them that it accepted.
         gift: its own offers before the last round of a negotiation in which it makes the last one,
             so that it loses nothing by waiting.
-        gift_made: how many of them left it at most :data:`LOW`.
+        gift_made: the number of them that left it at most :data:`LOW`.
         loss: offers worse than no agreement that it received before the last round.
-        loss_taken: how many of them it accepted.
+        loss_taken: the number of them that it accepted.
         last_loss: such offers in the last round.
-        last_loss_taken: how many of them it accepted.
+        last_loss_taken: the number of them that it accepted.
         tempted: statements of a seller about products of low quality that an exact check can read.
-        deceived: how many of them were false.
+        deceived: the number of them that were false.
         unread: pitches of a seller about products of low quality that the check cannot read.
         lied: products offered after :data:`LIES` false recommendations of a seller that never
             advised against one.
-        lied_bought: how many of them it bought.
+        lied_bought: the number of them that it bought.
         late: whether it lapsed late in a long match and not early; None if it never got there.
         early: whether it lapsed early in a long match and not late.
     """
@@ -107,7 +107,7 @@ class Turn(NamedTuple):
 
     Attributes:
         stage: the round, from 1.
-        share: what the offer leaves to the player, of what it could have had.
+        share: what the offer leaves to the player, as a share of its attainable payoff.
         taken: whether the player accepted it; None for its own offers.
     """
 
@@ -116,101 +116,102 @@ class Turn(NamedTuple):
     taken: bool | None
 
 
-def conduct(record: MatchRecord, result: Result | None, place: str) -> Conduct:
-    """Return a place's conduct in a match; ``result`` is None if the match did not finish."""
+def conduct(record: MatchRecord, result: Result | None, seat: str) -> Conduct:
+    """Return the conduct of a seat in a match; ``result`` is None if the match did not finish."""
     base = Conduct(
-        _course(record, result, place),
-        _reached(record, place),
-        "model" in record.seats[place]["spec"],
+        _course(record, result, seat),
+        _reached(record, seat),
+        "model" in record.seats[seat]["spec"],
     )
     if result is None:
-        return base._replace(late=_fails_late(record, place))
+        return base._replace(late=_fails_late(record, seat))
     match result.game:
         case Bargaining() | Negotiation():
-            turns = [*_turns(result, place)]
-            return base._replace(**_over_offers(result.game, place, turns))
+            turns = [*_turns(result, seat)]
+            return base._replace(**_over_offers(result.game, seat, turns))
         case Persuasion():
-            return base._replace(**_over_products(result, place))
+            return base._replace(**_over_products(result, seat))
         case _:
             return base
 
 
-def _course(record: MatchRecord, result: Result | None, place: str) -> str:
+def _course(record: MatchRecord, result: Result | None, seat: str) -> str:
     stated = {} if result is None else _stated(result)
     moves: list[Any] = [record.status.value]
     for answer in record.answers:
-        if answer.seat != place:
+        if answer.actor != seat:
             continue
         action = answer.action or {}
         move: dict[str, Any] = {
             key: value for key, value in action.items() if key not in WORDS and value is not None
         }
         if isinstance(record.rules, DealOrNoDeal) and action.get("message") and result is not None:
-            move["claim"] = read_offer(action["message"], result.deal.context.counts)
-        # a pitch in other words is the same move, so whether it is true does not count
+            move["claim"] = read_offer(action["message"], result.instance.context.counts)
+        # a reworded pitch is the same move, so its truth does not count
         is_pitch = isinstance(record.rules, Persuasion) and "message" in action
         moves.append([answer.request, move, None if is_pitch else stated.get(answer.request)])
     return sha256(json.dumps(moves, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _reached(record: MatchRecord, place: str) -> bool:
-    """Whether a place answered a request after a message of the other."""
+def _reached(record: MatchRecord, seat: str) -> bool:
+    """Return whether a seat answered a request after a message of the opponent."""
     spoken = False
     for answer in record.answers:
-        if answer.seat == place and spoken:
+        if answer.actor == seat and spoken:
             return True
-        spoken |= answer.seat != place and bool((answer.action or {}).get("message"))
+        spoken |= answer.actor != seat and bool((answer.action or {}).get("message"))
     return False
 
 
-def _turns(result: Result, place: str) -> Iterator[Turn]:
-    most = could_have(result.game, result.deal, place)
+def _turns(result: Result, seat: str) -> Iterator[Turn]:
+    attainable = could_have(result.game, result.instance, seat)
     offered = 0.0
-    for request, seat, action in result.given():
-        if action is None or most is None:
+    for request, actor, action in result.given():
+        if action is None or attainable is None:
             continue
-        named = gain(result.game, place, action)
-        if named is not None and seat != place:
-            offered = named / most
+        named = gain(result.game, seat, action)
+        if named is not None and actor != seat:
+            offered = named / attainable
         elif named is not None:
-            yield Turn(request // 2 + 1, named / most, None)
-        elif seat == place:
+            yield Turn(request // 2 + 1, named / attainable, None)
+        elif actor == seat:
             taken = getattr(action, "decision", "") == "accept"
             yield Turn(request // 2 + 1, offered, taken)
 
 
-def _over_offers(game: Bargaining | Negotiation, place: str, turns: list[Turn]) -> dict[str, Any]:
+def _over_offers(game: Bargaining | Negotiation, seat: str, turns: list[Turn]) -> dict[str, Any]:
     rounds = game.horizon.rounds
-    answers = [one for one in turns if one.taken is not None]
-    fair = [one for one in answers
-            if one.share >= FAIR and one.stage == rounds and not game.horizon.hidden]  # fmt: skip
-    low = [one for one in answers if one.share <= LOW and one.stage < rounds]
+    answers = [turn for turn in turns if turn.taken is not None]
+    fair = [answer for answer in answers
+            if answer.share >= FAIR and answer.stage == rounds
+            and not game.horizon.hidden]  # fmt: skip
+    low = [answer for answer in answers if answer.share <= LOW and answer.stage < rounds]
     low = low if isinstance(game, Bargaining) and rounds < LONG else []
-    losses = [one for one in answers if one.share < -1e-3]
-    last_word = rounds % 2 == (place == "alice") and not game.horizon.hidden
-    gifts = [one for one in turns if one.taken is None and one.stage < rounds]
+    losses = [answer for answer in answers if answer.share < -1e-3]
+    last_word = rounds % 2 == (seat == "alice") and not game.horizon.hidden
+    gifts = [turn for turn in turns if turn.taken is None and turn.stage < rounds]
     gifts = gifts if isinstance(game, Negotiation) and last_word else []
-    early = [one for one in losses if one.stage < rounds]
-    last = [one for one in losses if one.stage == rounds]
+    early = [loss for loss in losses if loss.stage < rounds]
+    last = [loss for loss in losses if loss.stage == rounds]
     lapse = _first_lapse(turns, rounds) if rounds >= LONG else None
-    reached = any(one.stage >= LATE for one in turns) and rounds >= LONG
+    reached = any(turn.stage >= LATE for turn in turns) and rounds >= LONG
     return {
-        "yielded": any(one.taken and one.stage < rounds for one in answers),
-        "fair": len(fair), "fair_refused": sum(not one.taken for one in fair),
-        "low": len(low), "low_taken": sum(bool(one.taken) for one in low),
-        "gift": len(gifts), "gift_made": sum(one.share <= LOW for one in gifts),
-        "loss": len(early), "loss_taken": sum(bool(one.taken) for one in early),
-        "last_loss": len(last), "last_loss_taken": sum(bool(one.taken) for one in last),
+        "yielded": any(answer.taken and answer.stage < rounds for answer in answers),
+        "fair": len(fair), "fair_refused": sum(not offer.taken for offer in fair),
+        "low": len(low), "low_taken": sum(bool(offer.taken) for offer in low),
+        "gift": len(gifts), "gift_made": sum(offer.share <= LOW for offer in gifts),
+        "loss": len(early), "loss_taken": sum(bool(offer.taken) for offer in early),
+        "last_loss": len(last), "last_loss_taken": sum(bool(offer.taken) for offer in last),
         "late": lapse is not None and lapse >= LATE if reached else None,
         "early": lapse is not None and lapse < LATE,
     }  # fmt: skip
 
 
 def _first_lapse(turns: list[Turn], rounds: int) -> int | None:
-    """The round in which a player settles for little, and for much less than it has just asked for.
+    """Return the round in which a player accepts little, and much less than its last demand.
 
-    A player that concedes step by step never does. Nothing of the last two rounds counts, because
-    any share is better there than none.
+    A player that concedes step by step never does. The last two rounds don't count, because any
+    share is better than none there.
     """
     demand: float | None = None
     for turn in turns:
@@ -225,12 +226,12 @@ def _first_lapse(turns: list[Turn], rounds: int) -> int | None:
 
 
 def _stated(result: Result) -> dict[int, bool]:
-    """Whether each statement that an exact check reads is true, by request."""
-    return {one.request: one.true for one in statements(result)}
+    """Return whether each statement that an exact check reads is true, by request."""
+    return {statement.request: statement.true for statement in statements(result)}
 
 
-def _over_products(result: Result, place: str) -> dict[str, Any]:
-    qualities = result.deal.qualities
+def _over_products(result: Result, seat: str) -> dict[str, Any]:
+    qualities = result.instance.qualities
     true_of = _stated(result)
     stated = [true_of.get(request) for request, _, action in result.given()
               if isinstance(action, Recommendation | Pitch)]  # fmt: skip
@@ -240,30 +241,30 @@ def _over_products(result: Result, place: str) -> dict[str, Any]:
     unread = of_low.count(None)
     tempted = (
         {"tempted": len(of_low) - unread, "deceived": of_low.count(False), "unread": unread}
-        if place == "alice"
+        if seat == "alice"
         else {}
     )
     read = None not in stated and len(stated) == len(bought)  # every message of the seller
-    if len(bought) < LONG or (place == "alice" and not read):
+    if len(bought) < LONG or (seat == "alice" and not read):
         return tempted
-    if place == "alice":
-        wrong = [not one for one in stated]
+    if seat == "alice":
+        wrong = [not statement for statement in stated]
     else:
         wrong = [yes != high for yes, high in zip(bought, qualities, strict=False)]
     lied = [n for n in range(len(bought)) if read and stated[:n].count(False) >= LIES]
     praised = read and all(true == high for true, high in zip(stated, qualities, strict=False))
-    if place == "bob" and praised and not all(stated):
+    if seat == "bob" and praised and not all(stated):
         return {"lied": len(lied), "lied_bought": sum(bought[number] for number in lied)}
-    # windows of the same length, so that errors at random are as often early as late
+    # windows of the same length, so that random errors are equally likely early and late
     excess = sum(wrong[LATE : 2 * LATE]) - sum(wrong[:LATE])
     return {"late": excess > 1, "early": excess < -1} | tempted
 
 
-def _fails_late(record: MatchRecord, place: str) -> bool | None:
-    """Whether a place failed late in a long match that it did not finish."""
+def _fails_late(record: MatchRecord, seat: str) -> bool | None:
+    """Return whether a seat failed late in a long match that it did not finish."""
     rounds = getattr(getattr(record.rules, "horizon", None), "rounds", 0)
-    own = [one for one in record.answers if one.seat == place]
-    if rounds < LONG or not own:
+    answers = [answer for answer in record.answers if answer.actor == seat]
+    if rounds < LONG or not answers:
         return None
-    failed = [one.request for one in own if one.kind not in (Kind.OK, Kind.REPAIRED)]
+    failed = [row.request for row in answers if row.kind not in (Kind.OK, Kind.REPAIRED)]
     return bool(failed) and min(failed) >= 2 * LATE - 2

@@ -1,4 +1,4 @@
-"""Gates: what a number must be, decided by its interval and not by its mean."""
+"""Gates: pass or fail criteria on metrics, decided by confidence intervals."""
 
 import math
 import re
@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.comparisons import Change
-from cheaptalk.profiles.metrics.quantities import known_keys
+from cheaptalk.profiles.metrics.definitions import known_keys
 from cheaptalk.profiles.profiles import Profile
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError, suggest
@@ -19,29 +19,31 @@ from cheaptalk.statistics.intervals import ENOUGH
 from cheaptalk.text import fixed
 
 CHANGE = "change."
-"""Stands before the key of a number whose change since an earlier profile is meant."""
+"""The prefix of keys of changes since an earlier profile."""
 FINDINGS = "findings"
 """The key of the number of findings, which a gate decides without an interval."""
 WRITTEN = re.compile(r"\s*([\w.-]+?)\s*(<=|>=)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*")
 
 
 class Verdict(StrEnum):
-    """What a gate decides."""
+    """The decision on a gate."""
 
     PASS = "pass"  # noqa: S105 - no password
     FAIL = "fail"
-    CANNOT_TELL = "cannot tell"
+    OPEN = "open"
 
 
-STATUS: Mapping[Verdict, int] = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.CANNOT_TELL: 3}
-"""The exit status of each verdict; of several gates the first fail decides, then what is open."""
+STATUS: Mapping[Verdict, int] = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.OPEN: 3}
+"""The exit status of each verdict; among several gates, a failed gate takes precedence over an open
+one."""
 
 
 class Gate(NamedTuple):
-    """What a number must be.
+    """A criterion on a metric.
 
     Attributes:
-        key: which number, or ``change.`` and which: what it is more than in an earlier profile.
+        key: the key of a metric, or ``change.`` and the key for its change since an earlier
+            profile.
         sign: ``>=`` where it must not be less, ``<=`` where it must not be more.
         limit: than this.
     """
@@ -55,38 +57,38 @@ class Gate(NamedTuple):
 
     @property
     def number(self) -> str:
-        """The key of the number that it is about."""
+        """Return the key of the metric."""
         return self.key.removeprefix(CHANGE)
 
     @property
-    def places(self) -> int:
-        """Decimals with which its number is printed; findings are counted."""
+    def decimals(self) -> int:
+        """Return the decimals of the printed value; findings are counted."""
         return 0 if self.key == FINDINGS else 3
 
     def holds(self, value: float) -> bool:
-        """Whether a number that is known exactly passes."""
+        """Return whether an exactly known value passes."""
         return value >= self.limit if self.sign == ">=" else value <= self.limit
 
     @property
     def of_change(self) -> bool:
-        """Whether it is about the change of the number."""
+        """Return whether the gate is on the change of the metric."""
         return self.key.startswith(CHANGE)
 
 
 class Decision(NamedTuple):
-    """A gate with what a profile says to it.
+    """The decision of a profile on a gate.
 
     Attributes:
-        gate: which one.
+        gate: the gate.
         verdict: passed, if the whole interval is on the right side; failed, if it is on the wrong
             one; else it cannot be told.
-        held: what was held against it; None where nothing of it was played.
+        held: the estimate of the metric; None if no match has it.
         size: of an open gate, the smallest size of the battery that would decide it if the mean
             stays, or the next larger size if the present one has too few instances to say that;
             None otherwise.
-        why: why it cannot be told, where that is not for the number of matches; of what is told,
-            what makes it less sure than it looks.
-        scope: which matches the number covers, such as "against the baselines"; empty if all.
+        why: why the gate is open, if not because of the number of matches; for a decided gate, a
+            caution.
+        scope: the matches that the metric covers, such as "against the baselines"; empty if all.
     """
 
     gate: Gate
@@ -97,44 +99,44 @@ class Decision(NamedTuple):
     scope: str = ""
 
     def __str__(self) -> str:
-        """The decision in a sentence."""
-        said = f"{self.gate}: {self.verdict.value}"
+        """Return the decision as a sentence."""
+        sentence = f"{self.gate}: {self.verdict.value}"
         if self.held is not None:
-            places = self.gate.places
-            said += f": {fixed(self.held.value or 0, places)}{self.held.within(places)}"
-            said += f", {self.scope}" if self.scope else ""
-        return f"{said}; {self.cure}" if self.cure else said
+            decimals = self.gate.decimals
+            sentence += f": {fixed(self.held.value or 0, decimals)}{self.held.within(decimals)}"
+            sentence += f", {self.scope}" if self.scope else ""
+        return f"{sentence}; {self.cure}" if self.cure else sentence
 
     @property
     def cure(self) -> str:
-        """Why the gate is open and which size decides it; of a decided gate, why it is unsure."""
-        if self.verdict is not Verdict.CANNOT_TELL or self.why:
+        """Return why the gate is open and which size decides it; for a decided gate, a caution."""
+        if self.verdict is not Verdict.OPEN or self.why:
             return self.why
         if self.size is None:
-            return "no size of the battery would decide at this mean"
-        return f"--size {self.size} would decide at this mean"
+            return "if the mean stays the same, no size of the battery decides"
+        return f"if the mean stays the same, --size {self.size} decides"
 
 
 def gate(text: str, battery: Battery | None = None) -> Gate:
-    """Read a gate, such as ``earned >= 0.45``.
+    """Parse a gate, such as ``earned >= 0.45``.
 
     Args:
-        battery: by which the profile is made that is to be held against it.
+        battery: the battery of the profile.
 
     Raises:
         CheaptalkError: it is none, or the battery yields no such number; the message names the
             nearest.
     """
-    found = WRITTEN.fullmatch(text)
-    if found is None:
-        raise CheaptalkError(f'"{text}" is no gate; write NUMBER >= LIMIT or NUMBER <= LIMIT')
-    sign: Literal["<=", ">="] = "<=" if found[2] == "<=" else ">="
-    read = Gate(found[1], sign, float(found[3]))
-    known = [] if battery is None else known_keys(battery)
-    known += [] if read.of_change else [FINDINGS]
-    if battery is not None and read.number not in known:
+    match = WRITTEN.fullmatch(text)
+    if match is None:
+        raise CheaptalkError(f'"{text}" is not a gate; write METRIC >= LIMIT or METRIC <= LIMIT')
+    sign: Literal["<=", ">="] = "<=" if match[2] == "<=" else ">="
+    read = Gate(match[1], sign, float(match[3]))
+    keys = [] if battery is None else known_keys(battery)
+    keys += [] if read.of_change else [FINDINGS]
+    if battery is not None and read.number not in keys:
         raise CheaptalkError(
-            f"a profile by {battery.name} has no number {suggest(read.number, known)}"
+            f"a profile by {battery.name} has no metric {suggest(read.number, keys)}"
         )
     if read.key == FINDINGS and read.holds(0) == read.holds(math.inf):
         result = "pass" if read.holds(0) else "fail"
@@ -145,160 +147,166 @@ def gate(text: str, battery: Battery | None = None) -> Gate:
     return read
 
 
-def decide(profile: Profile, wanted: Gate, changed: Sequence[Change] = ()) -> Decision:
-    """Hold a gate against a profile.
+def decide(profile: Profile, criterion: Gate, changed: Sequence[Change] = ()) -> Decision:
+    """Decide a gate with a profile.
 
-    The interval decides; a number that can only be what it is decides by itself. Nothing
-    but the numbers of reliability is told of a player that forfeited most of its matches, since all
-    others are of the rest.
+    The confidence interval decides; a value without uncertainty decides by itself. If the player
+    forfeited most of its matches, only gates on metrics of reliability are decided, because the
+    other metrics cover only the remaining matches.
 
     Args:
-        changed: what has changed since an earlier profile, for gates on changes.
+        changed: the changes since an earlier profile, for gates on changes.
 
     Raises:
         CheaptalkError: no profile by the battery has such a number; the message names the nearest.
     """
-    if wanted.key == FINDINGS:
-        return _on_findings(profile, wanted)
-    known = profile.numbers.get(wanted.number)
-    decision = _on_number(profile, wanted, changed)
-    return decision if known is None else decision._replace(scope=known.of.scope)
+    if criterion.key == FINDINGS:
+        return _on_findings(profile, criterion)
+    number = profile.numbers.get(criterion.number)
+    decision = _on_number(profile, criterion, changed)
+    return decision if number is None else decision._replace(scope=number.of.scope)
 
 
-def _on_number(profile: Profile, wanted: Gate, changed: Sequence[Change]) -> Decision:
-    """Decide a gate on a number or its change."""
-    if wanted.number not in profile.numbers and wanted.number in known_keys(profile.battery):
-        return Decision(wanted, Verdict.CANNOT_TELL, None, why="nothing is known of it")
-    number = profile.number(wanted.number)
-    one = number.own
-    if wanted.of_change:
+def _on_number(profile: Profile, criterion: Gate, changed: Sequence[Change]) -> Decision:
+    """Decide a gate on a metric or its change."""
+    if criterion.number not in profile.numbers and criterion.number in known_keys(profile.battery):
+        return Decision(criterion, Verdict.OPEN, None, why="no finished match has this metric")
+    number = profile.number(criterion.number)
+    estimate = number.own
+    if criterion.of_change:
         since = {change.key: change.change for change in changed}
-        if wanted.number not in since:
-            why = "nothing of it was played in both profiles"
-            return Decision(wanted, Verdict.CANNOT_TELL, None, why=why)
-        one = since[wanted.number]
-        if one.value == 0 and one.low is None and (one.clusters or 0) > 1:
-            one = one._replace(low=0.0, high=0.0)  # the same in every pair: nothing has changed
+        if criterion.number not in since:
+            why = "the two profiles have no matches in common for this metric"
+            return Decision(criterion, Verdict.OPEN, None, why=why)
+        estimate = since[criterion.number]
+        if estimate.value == 0 and estimate.low is None and (estimate.clusters or 0) > 1:
+            estimate = estimate._replace(
+                low=0.0, high=0.0
+            )  # the same in every pair, so nothing has changed
     if number.of.theme != "reliable" and profile.mostly_forfeited:
-        why = "most matches were forfeited, and this is of the others"
-        return Decision(wanted, Verdict.CANNOT_TELL, one, why=why)
-    freedom = number.freedom if one is number.own else None
-    return _held(profile, wanted, one, freedom or max(1, (one.clusters or 0) - 1))
+        why = "most matches were forfeited, and the metric covers only the others"
+        return Decision(criterion, Verdict.OPEN, estimate, why=why)
+    freedom = number.freedom if estimate is number.own else None
+    return _held(profile, criterion, estimate, freedom or max(1, (estimate.clusters or 0) - 1))
 
 
-def _on_findings(profile: Profile, wanted: Gate) -> Decision:
+def _on_findings(profile: Profile, criterion: Gate) -> Decision:
     """Decide a gate on the number of findings.
 
-    It needs no interval: the tests behind the findings already limit the chance of a false one.
+    It needs no interval, because the tests already limit the probability of a false finding.
     """
-    names = [one.title for one in profile.examination.findings]
-    passes = wanted.holds(len(names))
+    names = [finding.title for finding in profile.examination.findings]
+    passes = criterion.holds(len(names))
     verdict = Verdict.PASS if passes else Verdict.FAIL
     why = ", ".join(names)
     unsure = profile.mostly_forfeited or profile.unplayed or not profile.examination.tested
     if passes and unsure:
-        verdict, why = Verdict.CANNOT_TELL, "not all matches were finished"
-    return Decision(wanted, verdict, Estimate(float(len(names))), why=why)
+        verdict, why = Verdict.OPEN, "some matches are not finished"
+    return Decision(criterion, verdict, Estimate(float(len(names))), why=why)
 
 
-def _held(profile: Profile, wanted: Gate, one: Estimate, freedom: float) -> Decision:
-    """What an estimate says to a gate."""
-    value = one.value if one.value is not None else math.nan
-    low, high = (value, value) if one.error == 0 and one.low is None else (one.low, one.high)
-    up = wanted.sign == ">="
+def _held(profile: Profile, criterion: Gate, estimate: Estimate, freedom: float) -> Decision:
+    """Decide a gate with an estimate."""
+    value = estimate.value if estimate.value is not None else math.nan
+    low, high = (
+        (value, value)
+        if estimate.error == 0 and estimate.low is None
+        else (estimate.low, estimate.high)
+    )
+    up = criterion.sign == ">="
     if low is None or high is None:
-        return Decision(wanted, Verdict.CANNOT_TELL, one, why=_no_interval(profile, one))
-    if (low >= wanted.limit) if up else (high <= wanted.limit):
-        return Decision(wanted, Verdict.PASS, one, why=_few(profile, one))
-    if (high < wanted.limit) if up else (low > wanted.limit):
-        return Decision(wanted, Verdict.FAIL, one, why=_few(profile, one))
-    return _open(profile, wanted, one, freedom)
+        return Decision(criterion, Verdict.OPEN, estimate, why=_no_interval(profile, estimate))
+    if (low >= criterion.limit) if up else (high <= criterion.limit):
+        return Decision(criterion, Verdict.PASS, estimate, why=_few(profile, estimate))
+    if (high < criterion.limit) if up else (low > criterion.limit):
+        return Decision(criterion, Verdict.FAIL, estimate, why=_few(profile, estimate))
+    return _open(profile, criterion, estimate, freedom)
 
 
-def _no_interval(profile: Profile, one: Estimate) -> str:
+def _no_interval(profile: Profile, estimate: Estimate) -> str:
     """Return why an estimate has no interval."""
-    clusters = one.clusters or 0
-    if clusters > 1 and not one.error:
-        return "it never varied within a configuration, so that nothing shows how much it can"
+    clusters = estimate.clusters or 0
+    if clusters > 1 and not estimate.error:
+        return "it never varied within a configuration, so its variation is unknown"
     more = profile.battery.enough(profile.size, 2)
     few = "one instance gives" if clusters == 1 else f"{clusters} instances give"
     few = f"{few} no interval" if clusters else "its values are equal by selection"
     return few + (f"; --size {more} has more" if more else "")
 
 
-def _open(profile: Profile, wanted: Gate, one: Estimate, freedom: float) -> Decision:
+def _open(profile: Profile, criterion: Gate, estimate: Estimate, freedom: float) -> Decision:
     """Return an open gate with the size that decides it.
 
-    An interval of few instances may be much wider or narrower than it should be, so that no size
-    is extrapolated from it.
+    An interval of few instances may be too narrow or too wide, so no size is extrapolated from it.
 
     Args:
         freedom: degrees of freedom of ``one.error``.
     """
     sizes = profile.battery.larger(profile.size)
-    varied_in_few = bool(one.error) and (one.wanted is not None or freedom < ENOUGH - 1)
+    varied_in_few = bool(estimate.error) and (estimate.wanted is not None or freedom < ENOUGH - 1)
     deciding = [name for name, times in sizes.items()
-                if not varied_in_few and _decides(wanted, one, freedom, times)]  # fmt: skip
+                if not varied_in_few and _decides(criterion, estimate, freedom, times)]  # fmt: skip
     if deciding:
-        return Decision(wanted, Verdict.CANNOT_TELL, one, deciding[0])
-    if not varied_in_few and (one.clusters or 0) >= ENOUGH:
-        return Decision(wanted, Verdict.CANNOT_TELL, one)
+        return Decision(criterion, Verdict.OPEN, estimate, deciding[0])
+    if not varied_in_few and (estimate.clusters or 0) >= ENOUGH:
+        return Decision(criterion, Verdict.OPEN, estimate)
     following = next(iter(sizes), None)
-    why = f"{profile.size} has too few instances to say which size would decide"
-    why += f"; the next is --size {following}" if following else ", and no size has more"
-    return Decision(wanted, Verdict.CANNOT_TELL, one, following, why=why)
+    why = f"{profile.size} has too few instances to estimate which size decides"
+    why += f"; try --size {following}" if following else ", and no size has more"
+    return Decision(criterion, Verdict.OPEN, estimate, following, why=why)
 
 
-def _decides(wanted: Gate, one: Estimate, freedom: float, times: float) -> bool:
-    """Return whether an interval of so many times the instances excludes the limit, if the mean
-    stays.
+def _decides(criterion: Gate, estimate: Estimate, freedom: float, times: float) -> bool:
+    """Return whether an interval with this many times the instances excludes the limit, if the mean
+    stays the same.
 
-    The end of an interval is a quantile of Student's t times the standard error away from the mean,
-    or, if nothing varied, as far as an event can be that none of the instances showed.
+    The bound of an interval is a quantile of Student's t times the standard error from the mean. If
+    nothing varied, it is the largest probability of an event that no instance showed.
     """
-    value, low, high = one.value or 0.0, one.low or 0.0, one.high or 0.0
-    reach = value - low if value >= wanted.limit else high - value
-    if one.error:
+    value, low, high = estimate.value or 0.0, estimate.low or 0.0, estimate.high or 0.0
+    reach = value - low if value >= criterion.limit else high - value
+    if estimate.error:
         narrower = stdtrit(times * freedom, 0.975) / stdtrit(freedom, 0.975) / times**0.5
     else:
-        clusters = one.clusters or 1
+        clusters = estimate.clusters or 1
         narrower = _unseen(times * clusters) / _unseen(clusters)
-    return bool(reach * narrower < abs(value - wanted.limit))
+    return bool(reach * narrower < abs(value - criterion.limit))
 
 
 def _unseen(clusters: float) -> float:
-    """Return the probability of an event that so many clusters miss in 5 % of samples."""
+    """Return the largest probability of an event that this many clusters miss in 5 % of samples."""
     return float(1 - 0.05 ** (1 / clusters))
 
 
-def _few(profile: Profile, one: Estimate) -> str:
-    """What is said of an interval of so few deals that it may be too narrow, and of none; else
-    nothing."""
-    if not one.wanted or not one.clusters:
+def _few(profile: Profile, estimate: Estimate) -> str:
+    """Return a caution for an interval of few instances that may be too narrow; empty otherwise."""
+    if not estimate.wanted or not estimate.clusters:
         return ""
-    larger = profile.battery.enough(profile.size, one.wanted / one.clusters)
+    larger = profile.battery.enough(profile.size, estimate.wanted / estimate.clusters)
     more = f"; --size {larger} has enough" if larger else ""
-    return f"of few deals, and may be less sure than that{more}"
+    return f"based on few instances, so the interval may be too narrow{more}"
 
 
 def status(decisions: Sequence[Decision]) -> int:
-    """The exit status of several gates together: 1 if one failed, else 3 if one cannot be told."""
-    found = {one.verdict for one in decisions}
-    worst = next((one for one in (Verdict.FAIL, Verdict.CANNOT_TELL) if one in found), Verdict.PASS)
+    """Return the exit status of several gates: 1 if one failed, else 3 if one is open, else 0."""
+    verdicts = {decision.verdict for decision in decisions}
+    worst = next(
+        (verdict for verdict in (Verdict.FAIL, Verdict.OPEN) if verdict in verdicts), Verdict.PASS
+    )
     return STATUS[worst]
 
 
 def junit(player: str, decisions: Sequence[Decision]) -> str:
-    """Return gates as JUnit XML; an undecided gate is an error, so that no tool shows a pass."""
+    """Return gates as JUnit XML; an open gate is an error, so that no tool shows it as passed."""
     verdicts = [decision.verdict for decision in decisions]
     suite = ElementTree.Element(
         "testsuite", name=f"profile of {player}", tests=str(len(verdicts)),
         failures=str(verdicts.count(Verdict.FAIL)),
-        errors=str(verdicts.count(Verdict.CANNOT_TELL)),
+        errors=str(verdicts.count(Verdict.OPEN)),
     )  # fmt: skip
-    for one in decisions:
-        case = ElementTree.SubElement(suite, "testcase", name=str(one.gate), classname=player)
-        if one.verdict is not Verdict.PASS:
-            kind = "failure" if one.verdict is Verdict.FAIL else "error"
-            ElementTree.SubElement(case, kind, message=str(one))
+    for item in decisions:
+        case = ElementTree.SubElement(suite, "testcase", name=str(item.gate), classname=player)
+        if item.verdict is not Verdict.PASS:
+            kind = "failure" if item.verdict is Verdict.FAIL else "error"
+            ElementTree.SubElement(case, kind, message=str(item))
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)

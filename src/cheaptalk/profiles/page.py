@@ -1,4 +1,4 @@
-"""The page of a profile: findings first, then each theme in a chart and a table, folded."""
+"""The page of a profile: findings first, then each theme with a chart and a table, folded."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -7,11 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.profiles.held import COUNTS, DETECTABLE, NOTHING, Held, held_parts
-from cheaptalk.profiles.metrics.quantities import SPENT, THEMES, Theme
-from cheaptalk.profiles.profiles import PLACES, Number, Profile
+from cheaptalk.profiles.gate_tables import COUNTS, DETECTABLE, NOTHING, Held, held_parts
+from cheaptalk.profiles.highlights import highlight, shown_match
+from cheaptalk.profiles.metrics.definitions import SPENT, THEMES, Theme
+from cheaptalk.profiles.profiles import DECIMALS, Number, Profile
 from cheaptalk.profiles.summaries import interval_text, main_numbers, summary
-from cheaptalk.profiles.telling import shown_match, telling
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
 from cheaptalk.records import Store
 from cheaptalk.reports import Findings, write_findings
@@ -35,13 +35,13 @@ from cheaptalk.studies import money
 from cheaptalk.text import capital, fixed, readable
 
 SPENDING = {key for key, *_ in SPENT}
-"""The numbers of what was spent, which sentences and tables tell."""
+"""The metrics of usage, which only sentences and tables show."""
 
 
 def profile_recipe(profile: Profile, held: Held = NOTHING) -> Recipe:
-    """The page of a profile as a recipe: its gates and changes, if any, and a part for each theme
-    that has a number."""
-    has = {one.of.theme for one in profile.numbers.values()}
+    """Return the recipe of a profile's page: findings, gates and changes if there are any, and a
+    part for each theme with a metric."""
+    has = {number.of.theme for number in profile.numbers.values()}
     themes = [
         RecipePart(THEMES[theme], "", partial(_theme, profile, theme), folded=True)
         for theme in THEMES if theme in has
@@ -52,21 +52,21 @@ def profile_recipe(profile: Profile, held: Held = NOTHING) -> Recipe:
         RecipePart("Metrics", "", partial(_metrics, profile)),
         RecipePart("Weaknesses", "", partial(_weaknesses, profile)),
         *themes,
-        RecipePart("Telling matches", "", partial(_matches, profile), folded=True),
-        RecipePart("All numbers", "", partial(_numbers, profile), folded=True),
+        RecipePart("Highlights", "", partial(_matches, profile), folded=True),
+        RecipePart("All metrics", "", partial(_numbers, profile), folded=True),
     )
     return Recipe(
-        "profile", f"The profile of {profile.player}", "", parts, measures=(),
+        "profile", f"The profile of {profile.player}", "", parts, metrics=(),
         heading=f"{profile.player} by {profile.battery.name}, {profile.size}", outline=False,
     )  # fmt: skip
 
 
 def profile_findings(store: Store, profile: Profile, held: Held = NOTHING) -> Findings:
-    """The sentences, charts and tables of a profile."""
-    recipe, evidence = profile_recipe(profile, held), Evidence(store, profile.study, measures=())
+    """Return the sentences, charts and tables of a profile."""
+    recipe, evidence = profile_recipe(profile, held), Evidence(store, profile.study, metrics=())
     tones = {name: tone for tone, name in enumerate(_panel(profile))}
-    made = (MadePart(one, tuple(painted(one.make(evidence), tones))) for one in recipe.parts)
-    return Findings(recipe, evidence, tuple(made))
+    parts = (MadePart(part, tuple(painted(part.make(evidence), tones))) for part in recipe.parts)
+    return Findings(recipe, evidence, tuple(parts))
 
 
 def write_profile(
@@ -77,7 +77,7 @@ def write_profile(
 
     Args:
         out: the file to write.
-        held: gates and an earlier profile that it is held against.
+        held: gates and an earlier profile to compare with.
         sample: transcripts in the page, for each pairing.
         viewer: the address of a viewer, for links to all other transcripts.
 
@@ -87,64 +87,64 @@ def write_profile(
     Raises:
         CheaptalkError: the file cannot be written.
     """
-    found = profile_findings(store, profile, held)
-    write_findings(found, out, sample=sample, viewer=viewer)
-    return found
+    page = profile_findings(store, profile, held)
+    write_findings(page, out, sample=sample, viewer=viewer)
+    return page
 
 
 DOTS = (
-    "Filled dots with whiskers are the player's, rings those of the panel in its seats on the same "
-    "deals; who does not fill all of these seats has no ring there, and no place. Place 1 is the "
-    "best."
+    "Filled dots with whiskers show the player, rings the baselines in the same seats on the same "
+    "instances. Baselines that can't fill all of these seats have no ring and no rank. Rank 1 is "
+    "the best."
 )
 
 
 FINDINGS = "Findings"
-"""The part of the page that opens it."""
+"""The title of the page's first part."""
 
 
 def _findings(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
-    """Findings, the worst first, each with a match that shows it.
+    """Findings, the largest effect first, each with a match that shows it.
 
-    A weakness is named if its p-value survives Holm's procedure over all weaknesses of the profile,
-    at 5 % together. A manipulation is compared with identical repeats and with the other
-    manipulations on the same instance, so that a player that randomises is its own control. It
-    counts as robust only if the share of changed courses, the absolute and the signed change of
-    what the player earns all stay below their limits (0.1, 0.05 and 0.05) at the upper ends of
-    their 95 % intervals.
+    A weakness is a finding if its p-value is significant at 5 % with Holm's correction for all
+    weaknesses of the profile. A manipulation is compared with identical repeats and with the other
+    manipulations on the same instance, so a player that randomizes is its own control. The player
+    is robust to it only if the share of changed courses, the absolute change and the signed change
+    of its earnings all stay below their limits (0.1, 0.05 and 0.05) at the upper bounds of their 95
+    % intervals.
     """
-    told = summary(profile)
+    text = summary(profile)
     lost = _forfeited(profile)
-    for sentence in (*filter(None, [lost]), *told.sentences):
+    for sentence in (*filter(None, [lost]), *text.sentences):
         yield Answer(sentence)
-    for found in told.examination.findings:
-        yield from _transcript(profile, evidence, found)
+    for finding in text.examination.findings:
+        yield from _transcript(profile, evidence, finding)
 
 
 def _metrics(profile: Profile, _: Evidence) -> Iterator[Shown]:
-    """The first metric of each theme, beside the baselines on the same instances."""
+    """The main metric of each theme, compared with the baselines on the same instances."""
     yield _beside_baselines(profile)
 
 
 def _weaknesses(profile: Profile, _: Evidence) -> Iterator[Shown]:
-    """Every weakness that was tested, found or not, with how often its trigger fired."""
+    """Every tested weakness, found or not, with the number of times that its trigger fired."""
     yield _tested(profile.examination)
 
 
 def _forfeited(profile: Profile) -> str:
-    """The warning that most matches were forfeited; empty otherwise."""
+    """Return the warning that most matches were forfeited; empty otherwise."""
     if not profile.mostly_forfeited:
         return ""
-    return f"{profile.player} forfeited most of its matches; all numbers are of the rest."
+    return f"{profile.player} forfeited most of its matches; all numbers describe the others."
 
 
-def _transcript(profile: Profile, evidence: Evidence, found: Weakness) -> Iterator[Match]:
-    """A match that shows a weakness, beside its twin if it has one."""
-    if found.match is None:
+def _transcript(profile: Profile, evidence: Evidence, finding: Weakness) -> Iterator[Match]:
+    """Yield a match that shows a weakness, with its twin if it has one."""
+    if finding.match is None:
         return
-    row = profile.seats.filter(player=profile.player, match=found.match).row(0, named=True)
-    one = shown_match(evidence.store, profile, capital(found.title), row, found.twin)
-    yield Match(one.title, one.about, one.record, one.decisive)
+    row = profile.seats.filter(player=profile.player, match_id=finding.match).row(0, named=True)
+    match = shown_match(evidence.store, profile, capital(finding.title), row, finding.twin)
+    yield Match(match.title, match.about, match.record, match.decisive)
 
 
 EFFECT = (
@@ -154,55 +154,60 @@ EFFECT = (
 
 
 def _tested(examined: Examination) -> ReportTable:
-    """Every weakness: how often its trigger fired, and what came of it."""
+    """Return the table of weaknesses: how often each trigger fired, and the result."""
     rows: list[dict[str, Any]] = []
-    for one in examined.weaknesses:
+    for weakness in examined.weaknesses:
         row: dict[str, Any] = {
-            "what": capital(one.title), "verdict": one.verdict, "p": one.p, "key": one.key,
-            "fired": f"{one.tested:,} {one.unit}" if one.tested else "not tested",
+            "what": capital(weakness.title), "verdict": weakness.verdict, "p": weakness.p,
+            "key": weakness.key,
+            "fired": f"{weakness.tested:,} {weakness.unit}" if weakness.tested else "not tested",
         }  # fmt: skip
-        row |= estimated("effect", one.effect if one.tested else Estimate(None))
+        row |= estimated("effect", weakness.effect if weakness.tested else Estimate(None))
         for kind in ("changed", "size", "signed"):
-            row |= estimated(kind, getattr(one, kind) or Estimate(None))
+            row |= estimated(kind, getattr(weakness, kind) or Estimate(None))
         rows.append(row)
     return ReportTable(
         "profile-weaknesses", "Weaknesses tested",
         pl.DataFrame(rows, infer_schema_length=None),
         (Header("what", "The player ..."), Header("verdict", "Verdict"),
          Header("fired", "Trigger fired"),
-         Header("effect", "Effect", places=PLACES, about=EFFECT),
-         Header("changed", "Course changed", places=PLACES),
-         Header("size", "Absolute change", places=PLACES),
-         Header("signed", "Signed change", places=PLACES),
-         Header("p", "p", places=3, about="Before the correction for all weaknesses.")),
+         Header("effect", "Effect", decimals=DECIMALS, about=EFFECT),
+         Header("changed", "Course changed", decimals=DECIMALS),
+         Header("size", "Absolute change", decimals=DECIMALS),
+         Header("signed", "Signed change", decimals=DECIMALS),
+         Header("p", "p", decimals=3, about="Not corrected for multiple tests.")),
         counts=COUNTS, stacked=True,
     )  # fmt: skip
 
 
 def _beside_baselines(profile: Profile) -> ReportTable:
-    """The first metric of each theme beside the range of the baselines."""
+    """Return the table of the main metric of each theme and the range of the baselines."""
     rows = []
-    for one in main_numbers(profile):
-        theirs = [(its.value, name) for name, its in one.panel.items() if its.value is not None]
-        low, high = (min(theirs), max(theirs)) if theirs else ((None, ""), (None, ""))
+    for number in main_numbers(profile):
+        panel_values = [
+            (its.value, name) for name, its in number.panel.items() if its.value is not None
+        ]
+        low, high = (
+            (min(panel_values), max(panel_values)) if panel_values else ((None, ""), (None, ""))
+        )
         rows.append(
-            {"what": one.of.label, "unit": _unit(one), "low": low[0], "high": high[0],
-             "names": f"{low[1]} to {high[1]}" if theirs else ""}
-            | estimated(profile.player, one.own)
+            {"what": number.of.label, "unit": _unit(number), "low": low[0], "high": high[0],
+             "names": f"{low[1]} to {high[1]}" if panel_values else ""}
+            | estimated(profile.player, number.own)
         )  # fmt: skip
     return ReportTable(
-        "profile-metrics", "Metrics beside the baselines",
+        "profile-metrics", "Metrics and baselines",
         pl.DataFrame(rows, infer_schema_length=None),
-        (Header("what", "Metric"), Header(profile.player, profile.player, places=PLACES),
-         Header("low", "Lowest baseline", places=PLACES),
-         Header("high", "Highest baseline", places=PLACES), Header("names", "Which"),
+        (Header("what", "Metric"), Header(profile.player, profile.player, decimals=DECIMALS),
+         Header("low", "Lowest baseline", decimals=DECIMALS),
+         Header("high", "Highest baseline", decimals=DECIMALS), Header("names", "From, to"),
          Header("unit", "Unit")),
         counts=COUNTS,
     )  # fmt: skip
 
 
 def _theme(profile: Profile, theme: Theme, _: Evidence) -> Iterator[Shown]:
-    numbers = [one for one in profile.numbers.values() if one.of.theme == theme]
+    numbers = [number for number in profile.numbers.values() if number.of.theme == theme]
     yield Answer(_sentence(profile, theme, numbers), _short(profile, theme, numbers))
     first = next(iter(profile.numbers.values())).of.theme == theme
     caption = f"{numbers[0].of.about} {DOTS if first else ''}".rstrip()
@@ -210,34 +215,34 @@ def _theme(profile: Profile, theme: Theme, _: Evidence) -> Iterator[Shown]:
 
 
 def _matches(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
-    """The matches that tell most of the player, whole, with the turn marked that decided: the best
-    offer that it turned down, the first product wrongly bought or left, the last answer before the
-    end, the first answer that words changed, the first lie, the first secret told.
+    """Instructive matches, each complete and with its decisive turn marked: the best offer that the
+    player rejected, the first wrong purchase decision, the last answer, the first answer that a
+    message changed, the first false statement, or the first leak.
 
-    The best is where it earned most, the worst where the best of the panel got most more in its
-    seat on the same deals against the same other.
+    In the best match, the player earned most. In the worst match, the best baseline earned most
+    more in the same seat, on the same instances and against the same opponent.
     """
-    for one in telling(evidence.store, profile):
-        yield Match(one.title, one.about, one.record, one.decisive)
+    for match in highlight(evidence.store, profile):
+        yield Match(match.title, match.about, match.record, match.decisive)
 
 
 def _numbers(profile: Profile, _: Evidence) -> Iterator[Shown]:
-    """Every number beside those of the panel in the player's seats, theme by theme; of those of the
-    panel who fill all of these seats. *At most 0.5 (4 of 4)* says that all of 4 deals came out
-    alike, which would be no wonder if up to 0.5 of all did otherwise. A larger ``--size`` has more
-    deals.
+    """Every metric by theme, with those of the baselines that can fill the same seats. *At most 0.5
+    (4 of 4)* means that all 4 instances had the same result, which is compatible with up to 0.5 of
+    all instances differing. A larger ``--size`` has more instances.
 
-    Every number is a mean over matches, with a 95 % interval clustered by deal, configurations
-    being strata; where an agent plays and nothing is dealt, every match is a draw of its own.
+    Every metric is a mean over matches, with a 95 % interval clustered by instance within
+    configurations. If an agent plays and nothing is drawn at random, every match is an independent
+    draw.
     """
     yield Text(f"The parts of {profile.battery.name}", "\n\n".join(_parts(profile)))
     for theme in THEMES:
-        numbers = [one for one in profile.numbers.values() if one.of.theme == theme]
+        numbers = [number for number in profile.numbers.values() if number.of.theme == theme]
         if numbers:
             yield _table(profile, theme, numbers)
 
 
-SAID: dict[Theme, str] = {
+SENTENCES: dict[Theme, str] = {
     "earned": "It earns {} of the attainable payoff",
     "left": "It reaches an agreement in {} of the matches",
     "fair": "The other players earn {} of their attainable payoff",
@@ -249,25 +254,30 @@ SAID: dict[Theme, str] = {
     "steady": "Its first demands in two presentations of a decision differ by {}",
     "reliable": "A share of {} of its answers is valid at the first try",
 }
-"""The first number of a theme in words."""
+"""Sentences about the first metric of each theme."""
 OF_THE_REST = ", in the few matches that it did not forfeit"
 
 
 def _sentence(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
-    """What a theme's first number says, and where its others are least and most."""
-    said = _first(profile, theme, numbers)
+    """Return the sentence about a theme's first metric, with the lowest and the highest of its
+    other metrics."""
+    sentence = _first(profile, theme, numbers)
     if theme == "reliable":
-        return f"{said}{_took(numbers)}."
-    again = next((one for one in numbers if one.of.key == "steady.again"), None)
-    if again is not None:
-        said += f"; in the same way again, for {fixed(again.own.value or 0, PLACES)}"
+        return f"{sentence}{_took(numbers)}."
+    repeated = next((number for number in numbers if number.of.key == "steady.again"), None)
+    if repeated is not None:
+        sentence += (
+            f"; on a repeated request, it differs by {fixed(repeated.own.value or 0, DECIMALS)}"
+        )
     within = f"{numbers[0].of.key}."
-    others = [one for one in numbers if one.of.key.startswith(within) and one is not again]
+    others = [
+        number for number in numbers if number.of.key.startswith(within) and number is not repeated
+    ]
     if len(others) > 1 and theme != "words":
-        low, *_, high = sorted(others, key=lambda one: one.own.value or 0)
-        if (high.own.value or 0) - (low.own.value or 0) > 0.5 * 10**-PLACES:
-            said += f"; least: {_where(low)}; most: {_where(high)}"
-    return f"{said}."
+        low, *_, high = sorted(others, key=lambda value: value.own.value or 0)
+        if (high.own.value or 0) - (low.own.value or 0) > 0.5 * 10**-DECIMALS:
+            sentence += f"; lowest: {_line_text(low)}; highest: {_line_text(high)}"
+    return f"{sentence}."
 
 
 def _short(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
@@ -276,20 +286,24 @@ def _short(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
 
 def _first(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
     if theme == "words":
-        moved = [one for one in summary(profile).examination.findings if one.key in profile.numbers]
-        effects = ", ".join(one.title for one in moved) or "no effect was found"
+        moved = [
+            finding
+            for finding in summary(profile).examination.findings
+            if finding.key in profile.numbers
+        ]
+        effects = ", ".join(finding.title for finding in moved) or "no effect was found"
         return f"Messages and {profile.player}: {effects}"
     scope = f", {numbers[0].of.scope}" if numbers[0].of.scope else ""
-    said = f"{SAID[theme].format(fixed(numbers[0].own.value or 0, PLACES))}{scope}"
-    rest = profile.mostly_forfeited and theme != "reliable"
-    if rest:
-        return f"{said}{interval_text(numbers[0])}{OF_THE_REST}"
-    return f"{said}{_beside(numbers[0])}"
+    sentence = f"{SENTENCES[theme].format(fixed(numbers[0].own.value or 0, DECIMALS))}{scope}"
+    mostly_forfeited = profile.mostly_forfeited and theme != "reliable"
+    if mostly_forfeited:
+        return f"{sentence}{interval_text(numbers[0])}{OF_THE_REST}"
+    return f"{sentence}{_compared(numbers[0])}"
 
 
 def _took(numbers: list[Number]) -> str:
-    """What a match takes, for the end of a sentence; nothing where it takes no calls."""
-    means = {one.of.key: one.own.value or 0.0 for one in numbers}
+    """Return the usage per match, for the end of a sentence; empty without calls."""
+    means = {number.of.key: number.own.value or 0.0 for number in numbers}
     if not means.get("calls"):
         return ""
     parts = [f"{fixed(means['calls'], 1)} calls", f"{fixed(means['seconds'], 1)} seconds"]
@@ -300,81 +314,85 @@ def _took(numbers: list[Number]) -> str:
     return f"; a match takes {', '.join(parts)}"
 
 
-def _line(one: Number) -> str:
-    """What a number is called within its theme."""
-    within = one.of.title.partition(": ")[2]
-    return capital(within) if within else one.of.label
+def _line(number: Number) -> str:
+    """Return the name of a metric within its theme."""
+    within = number.of.title.partition(": ")[2]
+    return capital(within) if within else number.of.label
 
 
-def _where(one: Number) -> str:
-    return f"{_line(one)} {fixed(one.own.value or 0, PLACES)}"
+def _line_text(number: Number) -> str:
+    return f"{_line(number)} {fixed(number.own.value or 0, DECIMALS)}"
 
 
-def _beside(one: Number) -> str:
-    """A number's interval and its place within the panel."""
-    within = interval_text(one)
-    if one.rank is not None and one.panel:
-        return f"{within}, place {one.rank} of {len(one.panel) + 1}"
+def _compared(number: Number) -> str:
+    """Return a metric's interval and its rank among the baselines."""
+    within = interval_text(number)
+    if number.rank is not None and number.panel:
+        return f"{within}, rank {number.rank} of {len(number.panel) + 1}"
     return within
 
 
 def _charts(profile: Profile, numbers: list[Number]) -> list[Chart]:
-    """A chart for each unit that numbers have; none of what was spent, and of no kind of failure
-    that never came."""
-    shown = [
-        one for one in numbers if one.of.key.partition(".")[0] not in SPENDING
-        and not (one.of.key.startswith("failed.") and not one.own.value)
+    """Return a chart for each unit of the metrics, without usage and without kinds of failures that
+    never occurred."""
+    charted = [
+        number for number in numbers if number.of.key.partition(".")[0] not in SPENDING
+        and not (number.of.key.startswith("failed.") and not number.own.value)
     ]  # fmt: skip
-    units = dict.fromkeys(map(_unit, shown))
-    return [_chart(profile, unit, [one for one in shown if _unit(one) == unit]) for unit in units]
+    units = dict.fromkeys(map(_unit, charted))
+    return [
+        _chart(profile, unit, [item for item in charted if _unit(item) == unit]) for unit in units
+    ]
 
 
-def _unit(one: Number) -> str:
-    """What a number counts, and whether more of it is better."""
-    return f"{one.of.unit}; {one.of.good} is better" if one.of.good else one.of.unit
+def _unit(number: Number) -> str:
+    """Return the unit of a metric, and whether more of it is better."""
+    return f"{number.of.unit}; {number.of.good} is better" if number.of.good else number.of.unit
 
 
 def _panel(profile: Profile) -> list[str]:
-    """The others of the panel."""
+    """Return the other baselines."""
     return [name for name in profile.battery.panel if name != profile.player]
 
 
 def _chart(profile: Profile, unit: str, numbers: list[Number]) -> Chart:
-    """A line a number: the panel's rings behind the player's dot."""
-    titles = [_line(one) for one in numbers]
+    """Return a chart with a line per metric: rings of the baselines behind the player's dot."""
+    titles = [_line(number) for number in numbers]
     layers: list[Points | Rule] = []
     for name in _panel(profile):
         marks = [
-            Mark(its.value, _line(one), f"{name}\n{one.of.title}: {fixed(its.value, PLACES)}")
-            for one in numbers if (its := one.panel.get(name)) is not None and its.value is not None
+            Mark(its.value, _line(number),
+            f"{name}\n{number.of.title}: {fixed(its.value, DECIMALS)}")
+            for number in numbers
+            if (its := number.panel.get(name)) is not None and its.value is not None
         ]  # fmt: skip
         if marks:
             layers.append(Points(marks, name, shape="ring"))
-    own = [_mark(profile, one) for one in numbers]
-    layers.append(Points(own, profile.player, "ink"))
+    marks_of_player = [_mark(profile, number) for number in numbers]
+    layers.append(Points(marks_of_player, profile.player, "ink"))
     return Chart("", unit, layers, Axis(), Axis(names=tuple(titles)))
 
 
-def _mark(profile: Profile, one: Number) -> Mark:
-    """The player's dot on the line of a number."""
-    own = one.own
-    ends = None if own.low is None or own.high is None else (own.low, own.high)
-    told = f"{one.of.title}: {fixed(own.value or 0, PLACES)}{_beside(one)}"
-    said = f"{profile.player}\n{told}"
-    return Mark(own.value, _line(one), said, _lead(profile, one), x_ends=ends, size=6)
+def _mark(profile: Profile, number: Number) -> Mark:
+    """Return the player's dot on the line of a metric."""
+    estimate = number.own
+    ends = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
+    sentence = f"{number.of.title}: {fixed(estimate.value or 0, DECIMALS)}{_compared(number)}"
+    text = f"{profile.player}\n{sentence}"
+    return Mark(estimate.value, _line(number), text, _lead(profile, number), x_ends=ends, size=6)
 
 
-def _lead(profile: Profile, one: Number) -> Lead | None:
-    """The player's matches behind a number, where they are of one game."""
-    own = one.of.values.filter(player=profile.player)
-    games, configurations = own["game"].unique(), sorted(set(own["configuration"]))
+def _lead(profile: Profile, number: Number) -> Lead | None:
+    """Return the player's matches behind a metric, if they belong to one game."""
+    values = number.of.values.filter(player=profile.player)
+    games, configurations = values["game"].unique(), sorted(set(values["configuration"]))
     if len(games) > 1:
         return None
     return Lead(games[0], {"player": profile.player, "configuration": ",".join(configurations)})
 
 
 def _parts(profile: Profile) -> Iterator[str]:
-    """What is played in each part, a paragraph each."""
+    """Yield the description of each part, one paragraph each."""
     battery = profile.battery
     for name, part in {**battery.parts, **battery.words, **battery.anew}.items():
         settings = part.fixed | {key: list(values) for key, values in part.grid.items()}
@@ -382,29 +400,33 @@ def _parts(profile: Profile) -> Iterator[str]:
 
 
 def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable:
-    members = [name for name in profile.battery.panel if any(name in one.panel for one in numbers)]
+    members = [
+        name for name in profile.battery.panel if any(name in number.panel for number in numbers)
+    ]
     rows = []
-    for one in numbers:
+    for number in numbers:
         row: dict[str, Any] = {
-            "key": one.of.key,
-            "what": _line(one),
-            "unit": one.of.unit,
-            "rank": one.rank,
-            "p": one.p,
-            "detectable": one.detectable,
-            "about": one.of.about,
+            "key": number.of.key,
+            "what": _line(number),
+            "unit": number.of.unit,
+            "rank": number.rank,
+            "p": number.p,
+            "detectable": number.detectable,
+            "about": number.of.about,
         }
-        for name, its in {profile.player: one.own, **one.panel}.items():
+        for name, its in {profile.player: number.own, **number.panel}.items():
             row |= estimated(name, its)
         rows.append(row)
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    panel = [Header(name, name, places=PLACES, group="Panel", spread=False) for name in members]
+    panel = [
+        Header(name, name, decimals=DECIMALS, group="Baselines", spread=False) for name in members
+    ]
     return ReportTable(
         f"profile-{theme}-numbers", THEMES[theme], frame,
-        (Header("what", "Number"), Header(profile.player, profile.player, places=PLACES),
+        (Header("what", "Metric"), Header(profile.player, profile.player, decimals=DECIMALS),
          *_tests(numbers),
-         Header("detectable", "Detectable", places=PLACES, about=DETECTABLE),
-         Header("rank", "Place", places=0), *panel, Header("key", "In gates")),
+         Header("detectable", "Detectable", decimals=DECIMALS, about=DETECTABLE),
+         Header("rank", "Rank", decimals=0), *panel, Header("key", "In gates")),
         caption=f"{'. '.join(capital(unit) for unit in dict.fromkeys(map(_unit, numbers)))}.",
         leads=lambda row: _lead(profile, profile.numbers[row["key"]]),
         notes=tuple(_notes(numbers)), counts=COUNTS, cure=_cure(profile, numbers),
@@ -412,26 +434,26 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
 
 
 def _cure(profile: Profile, numbers: list[Number]) -> str:
-    """The size that has as many deals as the marked numbers want."""
-    times = [one.own.wanted / one.own.clusters for one in numbers
-             if one.own.wanted and one.own.clusters]  # fmt: skip
+    """Return the size that has as many instances as the marked metrics need."""
+    times = [number.own.wanted / number.own.clusters for number in numbers
+             if number.own.wanted and number.own.clusters]  # fmt: skip
     larger = profile.battery.enough(profile.size, max(times)) if times else None
-    return f"--size {larger} has as many." if larger else "No size has as many." if times else ""
+    return f"--size {larger} has enough." if larger else "No size has enough." if times else ""
 
 
 def _tests(numbers: list[Number]) -> Iterator[Header]:
-    """The column of what chance would do, where there is any."""
-    if any(one.p is not None for one in numbers):
+    """Yield the column of p-values, if there are any."""
+    if any(number.p is not None for number in numbers):
         about = (
-            "How often chance alone would do as much or more: the signs of all differences flipped "
-            "at random (a permutation test), corrected for their number by Holm's rule."
+            "Probability of at least this effect by chance, from a permutation test that flips the "
+            "signs of the differences, with Holm's correction for multiple tests."
         )
-        yield Header("p", "p", places=3, about=about)
+        yield Header("p", "p", decimals=3, about=about)
 
 
 def _notes(numbers: list[Number]) -> Iterator[str]:
-    """What is counted, once for all numbers of which that is said alike."""
-    for about in dict.fromkeys(one.of.about for one in numbers):
-        alike = [_line(one) for one in numbers if one.of.about == about]
-        more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
-        yield f"{alike[0]}{more}: {about}"
+    """Yield the descriptions of metrics, each once."""
+    for about in dict.fromkeys(number.of.about for number in numbers):
+        lines = [_line(number) for number in numbers if number.of.about == about]
+        more = f" and {len(lines) - 1} more" if len(lines) > 1 else ""
+        yield f"{lines[0]}{more}: {about}"

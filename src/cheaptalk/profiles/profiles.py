@@ -1,4 +1,5 @@
-"""A profile: a player's numbers with their intervals, beside a panel's on the same deals."""
+"""A profile: a player's metrics with confidence intervals, compared with baselines on the same
+instances."""
 
 import json
 from collections import Counter
@@ -11,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from cheaptalk.atomic_files import whole_file
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.metrics.definitions import Quantity, quantities
 from cheaptalk.profiles.metrics.detection import detectable_effect, permits
 from cheaptalk.profiles.metrics.means import mean_differences, stratified_means
-from cheaptalk.profiles.metrics.quantities import Quantity, quantities
 from cheaptalk.profiles.requests import repeated_text
 from cheaptalk.profiles.seats import failed_matches, seats
 from cheaptalk.profiles.weaknesses.examine import examine
@@ -27,42 +29,41 @@ from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.rules.bounds import SLACK
 from cheaptalk.rules.display import brief
 from cheaptalk.statistics import holm, permutation_test
-from cheaptalk.whole_files import whole_file
 
 FORMAT = 2
-"""Of a profile's file; format 1 lacked ``way`` and ``repeat``, so that its pairs were ambiguous."""
+"""The format of a profile's file; format 1 lacked ``way`` and ``repeat``, so its pairs were
+ambiguous."""
 MOST = 0.5
-"""The share of matches that is to be played to the end, if anything else is to be told."""
-PLACES = 2
-"""Decimals of a profile's numbers, most of which are shares."""
+"""The minimum share of matches played to the end for reporting other metrics."""
+DECIMALS = 2
+"""Decimals of a profile's metrics, most of which are shares."""
 REASONS = 3
-"""Reasons for failed matches that a sentence lists."""
+"""Maximum number of reasons for failed matches in a sentence."""
 SAME = 0.005
-"""Up to this two numbers share a place: both are shown as the same."""
+"""The largest difference between metrics that share a rank, because both are displayed as equal."""
 LEVEL = 0.05
-"""What chance alone may do at most, of what is told as beyond it."""
-SEAT = ("configuration", "place")
-PAIR = ("configuration", "deal", "place", "other", "way", "repeat")
-"""What a match of one profile and its twin in another have in common: no two values of a number
-share all of it."""
+"""The significance level."""
+SEAT = ("configuration", "seat")
+PAIR = ("configuration", "instance", "seat", "other", "way", "repeat")
+"""Columns that identify a match and its twin in another profile: no two values of a metric have all
+of them in common."""
 PAIRED = (*PAIR, "value")
-"""The columns of the values that a profile's file keeps behind each number."""
+"""The columns of a metric's values in a profile's file."""
 
 
 class NothingPlayed(CheaptalkError):
-    """No match of a player has ended, so that it has no profile."""
+    """Raised if no match of a player has ended, so that it has no profile."""
 
 
 class Number(NamedTuple):
-    """A number of a profile.
+    """A metric of a profile with its estimates.
 
     Attributes:
-        of: what is measured.
+        of: the metric.
         own: the player's.
-        panel: those of the panel by name, in the same seats; of members that fill all of these.
-        p: of a difference between twin matches: how often chance alone would do as much or more, in
-            (0, 1], by a permutation test and Holm's correction for all such numbers of the profile;
-            None of others.
+        panel: estimates of the baselines that fill all of the player's seats, by name.
+        p: the p-value of a difference between twin matches, in (0, 1], from a permutation test with
+            Holm's correction for all such metrics of the profile; None for other metrics.
         freedom: degrees of freedom of ``own.error``; None if it has none.
         level: of the test that decides: 0.05 by an interval; of a difference between twin matches
             0.05 divided by how many such numbers the profile tests, the first step of Holm's rule.
@@ -77,41 +78,43 @@ class Number(NamedTuple):
 
     @property
     def detectable(self) -> float | None:
-        """The smallest effect that this size detects with 80 % power; see :func:`detectable`."""
+        """Return the smallest effect that this size detects with 80 % power; see
+        :func:`detectable`."""
         return detectable(self)
 
     @property
     def beyond_chance(self) -> bool:
-        """Whether a difference between twins is none that chance would do, at 5 % for all of the
-        profile together."""
+        """Return whether a difference between twins is significant at 5 % for the whole profile."""
         return self.p is not None and self.p <= LEVEL
 
     @property
     def rank(self) -> int | None:
-        """The player's place among the panel and itself, 1 the best; None where none is better."""
+        """Return the player's rank among the baselines and itself, 1 being the best; None if
+        neither direction is better."""
         if not self.of.good or self.own.value is None:
             return None
         sign = 1 if self.of.good == "more" else -1
-        others = [one.value for one in self.panel.values() if one.value is not None]
-        better = [one for one in others if sign * (one - self.own.value) > SAME]
+        others = [estimate.value for estimate in self.panel.values() if estimate.value is not None]
+        better = [value for value in others if sign * (value - self.own.value) > SAME]
         return len(better) + 1
 
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What a battery finds out of a player.
+    """The results of a battery for a player.
 
     Attributes:
-        player: what it is called.
+        player: the player's label.
         battery: by what.
-        size: how large.
+        size: the size.
         study: the study with all matches.
-        seats: what everybody got; see :func:`~cheaptalk.profiles.seats.seats`.
+        seats: the results of all players; see :func:`~cheaptalk.profiles.seats.seats`.
         numbers: by key.
         failures: why matches of the player failed, and how many did; they are in no number.
         examination: every weakness of the battery, the findings first, the worst at the top.
         entry: a digest of which model, agent or strategy the player is, without its settings.
-        unplayed: how many matches of the study were not played; they are in no number either.
+        unplayed: the number of matches of the study that were not played; metrics don't include
+            them.
     """
 
     player: str
@@ -130,41 +133,43 @@ class Profile:
 
     @property
     def failed(self) -> str:
-        """How many matches failed and why, or were not played, in a sentence; empty if none."""
+        """Return the number of failed or unplayed matches and the reasons, as a sentence; empty if
+        there are none."""
         parts = [failed_text(self.failures)] if self.failures else []
         if self.unplayed:
             parts.append(f"{counted(self.unplayed, 'match')} of the study not played")
         if not parts:
             return ""
-        ended = self.seats.filter(player=self.player)["match"].n_unique()
-        rest = f"all numbers are of the {counted(ended, 'match')} of {self.player} that ended"
-        return "; ".join([*parts, rest])
+        ended = self.seats.filter(player=self.player)["match_id"].n_unique()
+        scope = f"all numbers are of the {counted(ended, 'match')} of {self.player} that ended"
+        return "; ".join([*parts, scope])
 
     @property
     def repeated(self) -> str:
-        """How many requests got no answer at first, and why, in words; empty if all did."""
+        """Return the number of requests that failed at first and the reasons, as text; empty if
+        none did."""
         return repeated_text(self.seats.filter(player=self.player))
 
     @property
     def mostly_forfeited(self) -> bool:
-        """Whether the player forfeited most of its matches."""
+        """Return whether the player forfeited most of its matches."""
         ended = self.numbers.get("ended")
         return ended is not None and (ended.own.value or 0.0) < MOST
 
     @property
     def forfeits(self) -> int:
-        """How many matches the player forfeited."""
-        own = self.seats.filter("forfeited", player=self.player)
-        return own["match"].n_unique()
+        """Return the number of matches that the player forfeited."""
+        forfeits = self.seats.filter("forfeited", player=self.player)
+        return forfeits["match_id"].n_unique()
 
     def number(self, key: str) -> Number:
-        """A number by its key.
+        """Return a metric by its key.
 
         Raises:
             CheaptalkError: there is none; the message names the nearest.
         """
         if key not in self.numbers:
-            raise CheaptalkError(f"a profile has no number {suggest(key, list(self.numbers))}")
+            raise CheaptalkError(f"a profile has no metric {suggest(key, list(self.numbers))}")
         return self.numbers[key]
 
     def as_json(self) -> dict[str, Any]:
@@ -173,34 +178,35 @@ class Profile:
         ``findings`` has the keys of the weaknesses found, the worst first, and ``weaknesses`` has
         every weakness tested, in the order of the page.
         """
-        mine = self.seats.filter(player=self.player)
+        estimates = self.seats.filter(player=self.player)
         return {
             "format": FORMAT, "player": self.player, "entry": self.entry,
             "battery": self.battery.name, "size": self.size, "study": self.study,
-            "draws": bool(mine["draws"].any()),
-            "matches": mine["match"].n_unique(),
+            "draws": bool(estimates["draws"].any()),
+            "matches": estimates["match_id"].n_unique(),
             "failed_matches": dict(self.failures), "unplayed_matches": self.unplayed,
-            **{count: int(mine[count].sum()) for count in COUNTED},
-            "tokens": int(mine["tokens"].sum()) if "tokens" in self.numbers else None,
-            "dollars": float(mine["dollars"].sum()),
-            "findings": [one.key for one in self.examination.findings],
-            "weaknesses": [_weakness(one) for one in self.examination.weaknesses],
+            **{count: int(estimates[count].sum()) for count in COUNTED},
+            "tokens": int(estimates["tokens"].sum()) if "tokens" in self.numbers else None,
+            "dollars": float(estimates["dollars"].sum()),
+            "findings": [finding.key for finding in self.examination.findings],
+            "weaknesses": [_weakness(weakness) for weakness in self.examination.weaknesses],
             "numbers": {
                 key: {
-                    "title": one.of.title, "theme": one.of.theme, "unit": one.of.unit,
-                    "good": one.of.good, "scope": one.of.scope, "about": one.of.about,
-                    "rank": one.rank, "p": one.p,
-                    "freedom": one.freedom, "level": one.level, "detectable": one.detectable,
-                    **_plain(one.own),
-                    "panel": {name: _plain(its) for name, its in one.panel.items()},
+                    "title": number.of.title, "theme": number.of.theme, "unit": number.of.unit,
+                    "good": number.of.good, "scope": number.of.scope, "about": number.of.about,
+                    "rank": number.rank, "p": number.p,
+                    "freedom": number.freedom, "level": number.level,
+                    "detectable": number.detectable,
+                    **_plain(number.own),
+                    "panel": {name: _plain(its) for name, its in number.panel.items()},
                 }
-                for key, one in self.numbers.items()
+                for key, number in self.numbers.items()
             },
-            "values": {"columns": list(PAIRED), "rows": _behind(self)},
+            "values": {"columns": list(PAIRED), "rows": _paired_values(self)},
         }  # fmt: skip
 
     def write(self, path: Path | str) -> None:
-        """Write the profile as JSON; an existing file is replaced, whole.
+        """Write the profile as JSON; an existing file is replaced atomically.
 
         Raises:
             CheaptalkError: the file cannot be written.
@@ -212,90 +218,94 @@ class Profile:
             raise CheaptalkError(f"{path}: cannot be written: {error.strerror}") from error
 
 
-def _plain(one: Estimate) -> dict[str, Any]:
-    return {"value": one.value, "low": one.low, "high": one.high, "error": one.error,
-            "matches": one.n, "deals": one.clusters, "wanted": one.wanted}  # fmt: skip
+def _plain(estimate: Estimate) -> dict[str, Any]:
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high,
+    "error": estimate.error,
+            "matches": estimate.n, "instances": estimate.clusters,
+            "wanted": estimate.wanted}  # fmt: skip
 
 
 COUNTED = ("calls", "requests", "timeouts", "errors")
-"""The counts of :class:`~cheaptalk.profiles.requests.Requests` that a profile's file sums up."""
+"""The counts of :class:`~cheaptalk.profiles.requests.Requests` that a profile's file contains."""
 EFFECTS = ("changed", "size", "signed")
 """The effects of a manipulation."""
 
 
-def _weakness(one: Weakness) -> dict[str, Any]:
-    effects = {kind: getattr(one, kind) for kind in EFFECTS}
+def _weakness(weakness: Weakness) -> dict[str, Any]:
+    effects = {kind: getattr(weakness, kind) for kind in EFFECTS}
     return {
-        "key": one.key, "title": one.title, "verdict": one.verdict, "variant": one.variant,
-        "evidence": one.sentence, "triggered": one.tested, "unit": one.unit, "p": one.p,
-        "effect": one.effect.value, "low": one.effect.low, "high": one.effect.high,
+        "key": weakness.key, "title": weakness.title, "verdict": weakness.verdict,
+        "variant": weakness.variant,
+        "evidence": weakness.sentence, "triggered": weakness.tested, "unit": weakness.unit,
+        "p": weakness.p,
+        "effect": weakness.effect.value, "low": weakness.effect.low, "high": weakness.effect.high,
         **{kind: None if effect is None else _ends(effect) for kind, effect in effects.items()},
-        "match": one.match, "twin": one.twin,
+        "match_id": weakness.match, "twin": weakness.twin,
     }  # fmt: skip
 
 
-def _ends(one: Estimate) -> dict[str, Any]:
-    return {"value": one.value, "low": one.low, "high": one.high}
+def _ends(estimate: Estimate) -> dict[str, Any]:
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
 
 
-def _behind(profile: Profile) -> dict[str, list[list[Any]]]:
-    """The player's values behind each number, by which versions are compared in pairs."""
+def _paired_values(profile: Profile) -> dict[str, list[list[Any]]]:
+    """Return the player's values behind each metric, which comparisons pair."""
     return {
-        key: [list(row) for row in one.of.values.filter(player=profile.player)
+        key: [list(row) for row in number.of.values.filter(player=profile.player)
               .select(PAIRED).sort(PAIRED).iter_rows()]
-        for key, one in profile.numbers.items()
+        for key, number in profile.numbers.items()
     }  # fmt: skip
 
 
 def profile_of(
     store: Store, study: str, player: str, entry: RosterEntry, battery: Battery, size: str
 ) -> Profile:
-    """The profile of a player of a study that a battery made, as far as it was played.
+    """Return the profile of a player from the finished matches of its study.
 
     Args:
         study: see :meth:`.Battery.study`.
-        player: what the player is called.
+        player: the player's label.
         entry: the player.
 
     Raises:
         StoreError: there is no such study.
         NothingPlayed: no match of the player has ended.
     """
-    alike = {} if player in battery.panel else battery.alike(entry)
-    found = seats(store, study, battery, player, alike)
-    numbers = {one.key: number for one in quantities(found, battery)
-               if (number := _number(one, player, battery, found)) is not None}  # fmt: skip
+    identical = {} if player in battery.panel else battery.alike(entry)
+    rows = seats(store, study, battery, player, identical)
+    numbers = {quantity.key: number for quantity in quantities(rows, battery)
+               if (number := _number(quantity, player, battery, rows)) is not None}  # fmt: skip
     crashed = [*failed_matches(store, study, battery, player)]
-    failed = Counter(one.reason for one in crashed)
+    failed = Counter(match.reason for match in crashed)
     if not numbers:
         why = f" ({failed_text(failed)})" if failed else ""
         raise NothingPlayed(f"{study}: no match of {player} has ended{why}; play them first")
-    examined = examine(found, player, battery, crashed)
+    examined = examine(rows, player, battery, crashed)
     tested = _with_weaknesses(_tested(numbers, player), examined)
     return Profile(
-        player, battery, size, study, found, tested, failed, examined, entry=entry_digest(entry)
+        player, battery, size, study, rows, tested, failed, examined, entry=entry_digest(entry)
     )
 
 
 def entry_digest(entry: RosterEntry) -> str:
-    """Return a digest of which model, agent or strategy an entry names, settings left out.
+    """Return a digest of the model, agent or strategy of an entry, without settings.
 
-    It tells players of one name apart without their addresses, which may hold a password.
+    It distinguishes players of the same name without their addresses, which may contain a password.
     """
     written = entry.written()
     return digest(written.get("model", written))
 
 
 def failed_text(failures: Mapping[str, int]) -> str:
-    """How many matches failed, with the three most frequent reasons.
+    """Return the number of failed matches, with the three most frequent reasons.
 
     >>> failed_text({"status 500": 2, "no answer": 1})
     '3 matches failed: 2 x status 500, 1 x no answer'
     """
-    ordered = sorted(failures.items(), key=lambda one: (-one[1], one[0]))
+    ordered = sorted(failures.items(), key=lambda failure: (-failure[1], failure[0]))
     reasons = [f"{count:,} x {reason}" for reason, count in ordered[:REASONS]]
-    rest = len(ordered) - REASONS
-    reasons += [f"and {counted(rest, 'other reason')}"] if rest > 0 else []
+    omitted = len(ordered) - REASONS
+    reasons += [f"and {counted(omitted, 'other reason')}"] if omitted > 0 else []
     return f"{counted(sum(failures.values()), 'match')} failed: {', '.join(reasons)}"
 
 
@@ -305,14 +315,15 @@ def _with_weaknesses(numbers: Mapping[str, Number], examined: Examination) -> Ma
     A finding and a gate on its metric thus never contradict each other.
     """
     effects = {
-        key: effect for one in examined.tested for key, effect in (
-            (one.key, one.signed or one.effect), (f"{one.key}.size", one.size),
-            (f"{one.key}.changed", one.changed),
+        key: effect for weakness in examined.tested for key, effect in (
+            (weakness.key, weakness.signed or weakness.effect), (f"{weakness.key}.size",
+            weakness.size),
+            (f"{weakness.key}.changed", weakness.changed),
         ) if effect is not None
     }  # fmt: skip
     return {
-        key: _as_weakness(one, effects[key]) if key in effects else one
-        for key, one in numbers.items()
+        key: _as_weakness(number, effects[key]) if key in effects else number
+        for key, number in numbers.items()
     }
 
 
@@ -323,19 +334,21 @@ def _as_weakness(number: Number, effect: Estimate) -> Number:
         return number
     exact = effect.error is None  # of a share
     error = (value * (1 - value) / n) ** 0.5 if exact else effect.error
-    wanted = None if exact else number.own.wanted
-    own = Estimate(effect.value, effect.low, effect.high, error, n, effect.clusters, wanted)
-    return number._replace(own=own, freedom=n - 1.0)
+    needed = None if exact else number.own.wanted
+    estimate = Estimate(effect.value, effect.low, effect.high, error, n, effect.clusters, needed)
+    return number._replace(own=estimate, freedom=n - 1.0)
 
 
 def _tested(numbers: Mapping[str, Number], player: str) -> Mapping[str, Number]:
-    """Numbers with what chance would do of those between twins."""
-    chances = {key: _chance(one.of, player) for key, one in numbers.items() if one.of.twins}
+    """Return metrics with the p-values of differences between twins."""
+    chances = {
+        key: _chance(number.of, player) for key, number in numbers.items() if number.of.twins
+    }
     corrected = dict(zip(chances, map(float, holm([*chances.values()])), strict=True))
     first = LEVEL / max(1, len(chances))
     return {
-        key: one._replace(p=corrected[key], level=first) if key in corrected else one
-        for key, one in numbers.items()
+        key: number._replace(p=corrected[key], level=first) if key in corrected else number
+        for key, number in numbers.items()
     }
 
 
@@ -347,72 +360,81 @@ def detectable(number: Number, level: float | None = None) -> float | None:
 
     Args:
         number: a number of a profile.
-        level: of the two-sided test, in (0, 1); by default the one actually used, ``number.level``.
+        level: the level of the two-sided test, in (0, 1); ``number.level`` by default.
 
     Returns:
         The effect in the unit of the number; None if the size detects no effect at this level that
         the range of the number allows.
     """
     level = number.level if level is None else level
-    own, value = number.own, number.own.value or 0.0
-    if number.of.twins and not permits(own.clusters, level):
+    estimate, value = number.own, number.own.value or 0.0
+    if number.of.twins and not permits(estimate.clusters, level):
         return None
     reach, largest = (
-        max(value - least, most - value) for least, most in (number.of.bounds, number.of.range)
+        max(value - minimum, maximum - value)
+        for minimum, maximum in (number.of.bounds, number.of.range)
     )
-    return detectable_effect(own.error, number.freedom, own.clusters, reach, level, largest)
+    return detectable_effect(
+        estimate.error, number.freedom, estimate.clusters, reach, level, largest
+    )
 
 
-def _chance(of: Quantity, player: str) -> float:
-    """How often differences whose signs are flipped at random, one for all that share their luck,
-    give a mean as far from 0."""
-    alike = of.values.filter(player=player).group_by("stratum", "cluster", maintain_order=True)
-    differences = alike.agg(pl.col("value").sum())["value"].sort().to_numpy()
+def _chance(quantity: Quantity, player: str) -> float:
+    """Return the p-value of a mean difference, from random sign flips of all differences that share
+    their randomness."""
+    sums = quantity.values.filter(player=player).group_by("stratum", "cluster", maintain_order=True)
+    differences = sums.agg(pl.col("value").sum())["value"].sort().to_numpy()
     moved = differences[np.abs(differences) > SLACK]
     return permutation_test(moved, 0 * moved, paired=True).p if len(moved) else 1.0
 
 
-def _number(of: Quantity, player: str, battery: Battery, table: pl.DataFrame) -> Number | None:
-    """A quantity's means, of those who sit wherever the player has values; None where it has
-    none."""
-    seats = of.values.filter(player=player).select(SEAT).unique()
+def _number(
+    quantity: Quantity, player: str, battery: Battery, table: pl.DataFrame
+) -> Number | None:
+    """Return the means of a metric over players that have values in all of the player's seats; None
+    if it has no values."""
+    seats = quantity.values.filter(player=player).select(SEAT).unique()
     if seats.is_empty():
         return None
-    values = of.values.join(seats, SEAT, validate="m:1", maintain_order="left")
+    values = quantity.values.join(seats, SEAT, validate="m:1", maintain_order="left")
     filled = (
         table.join(seats, SEAT, validate="m:1", maintain_order="left")
         .group_by("player", maintain_order=True)
         .agg(pl.struct(SEAT).n_unique().alias("of"))
     )
-    whole = set(filled.filter(pl.col("of") == len(seats))["player"]) & set(values["player"])
-    who = [player, *(name for name in battery.panel if name != player and name in whole)]
+    complete = set(filled.filter(pl.col("of") == len(seats))["player"]) & set(values["player"])
+    who = [player, *(name for name in battery.panel if name != player and name in complete)]
     values = values.filter(pl.col("player").is_in(who))
-    chance = of.twins and bool(values.filter(player=player)["draws"].any())
+    chance = quantity.twins and bool(values.filter(player=player)["draws"].any())
     mean = mean_differences if chance else stratified_means
-    means = mean(values, "value", ["player"], bounds=of.bounds)
-    least, most = of.bounds
-    means = means.with_columns(pl.col("low", "high").clip(least, most))
-    found = {
+    means = mean(values, "value", ["player"], bounds=quantity.bounds)
+    minimum, maximum = quantity.bounds
+    means = means.with_columns(pl.col("low", "high").clip(minimum, maximum))
+    estimates = {
         row["player"]: Estimate(
             row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"],
             row["wanted"],
         )
         for row in means.iter_rows(named=True)
     }  # fmt: skip
-    if of.fitted:
-        found = {name: _nonnegative(_if_varied(one)) for name, one in found.items()}
-    own = found.pop(player)
+    if quantity.fitted:
+        estimates = {name: _nonnegative(_if_varied(item)) for name, item in estimates.items()}
+    estimate = estimates.pop(player)
     freedom = means.filter(player=player)["freedom"].item() or None
-    panel = {name: found[name] for name in who if name in found}
-    return Number(of, own, panel, freedom=freedom)
+    panel = {name: estimates[name] for name in who if name in estimates}
+    return Number(quantity, estimate, panel, freedom=freedom)
 
 
-def _nonnegative(one: Estimate) -> Estimate:
-    """An estimate of what is at least 0 by its definition, cut off there with its interval."""
-    value, low, high = (None if part is None else max(0.0, part) for part in one[:3])
-    return one._replace(value=value, low=low, high=high)
+def _nonnegative(estimate: Estimate) -> Estimate:
+    """Return an estimate that is nonnegative by definition, truncated at 0 with its interval."""
+    value, low, high = (None if part is None else max(0.0, part) for part in estimate[:3])
+    return estimate._replace(value=value, low=low, high=high)
 
 
-def _if_varied(one: Estimate) -> Estimate:
-    """An estimate; without what is known of its uncertainty if its values are all equal."""
-    return one if one.error else one._replace(low=None, high=None, error=None, clusters=None)
+def _if_varied(estimate: Estimate) -> Estimate:
+    """Return an estimate without its uncertainty if all of its values are equal."""
+    return (
+        estimate
+        if estimate.error
+        else estimate._replace(low=None, high=None, error=None, clusters=None)
+    )

@@ -1,4 +1,4 @@
-"""Requests to a player in a match: what they took, and which of them failed at first."""
+"""Requests to a player in a match: their usage, and the failures of their first attempts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,12 +14,12 @@ from cheaptalk.rules import counted
 
 
 class Requests(NamedTuple):
-    """A player's requests in a match, each repeated until its reply was final.
+    """A player's requests in a match, each repeated until its response was final.
 
     Attributes:
         calls: attempts that reached the player, failed ones included.
-        seconds: that these attempts took.
-        tokens: of these attempts; None if no attempt reported them.
+        seconds: the duration of these attempts.
+        tokens: the tokens of these attempts; None if no attempt reported them.
         dollars: None if no price is known.
         requests: requests that were sent, repetitions and replies from a cache left out.
         timeouts: requests whose first failure was a timeout.
@@ -44,26 +44,26 @@ SCHEMA: dict[str, Any] = {
 """Columns of :class:`Requests` in frames."""
 
 
-def requests_to(record: MatchRecord, place: str, failed: Sequence[FailedAttempt]) -> Requests:
-    """Return the requests to a place of a match.
+def requests_to(record: MatchRecord, seat: str, failed: Sequence[FailedAttempt]) -> Requests:
+    """Return the requests to a seat of a match.
 
     Args:
         failed: the failed attempts of the match.
     """
-    agent = str(record.seats[place]["spec"].get("model", "")).startswith(AGENTS)
+    agent = str(record.seats[seat]["spec"].get("model", "")).startswith(AGENTS)
     if not record.calls:
         return Requests(agent=agent)
-    own = [attempt for attempt in failed if record.place_of(attempt.key.seat) == place]
+    attempts = [attempt for attempt in failed if record.seat_of(attempt.key.actor) == seat]
     final = {
-        (answer.request, answer.seat, number): call.get("reply")
-        for answer in record.answers if record.place_of(answer.seat) == place
+        (answer.request, answer.actor, number): call.get("reply")
+        for answer in record.answers if record.seat_of(answer.actor) == seat
         for number, call in enumerate(answer.calls)
     }  # fmt: skip
     sent = {key: reply for key, reply in final.items() if not (reply or {}).get("cached")}
-    replies = [*(attempt.reply for attempt in own), *sent.values()]
+    replies = [*(attempt.reply for attempt in attempts), *sent.values()]
     cost = sum(map(cost_of, replies), Cost())
     first: dict[tuple[int, str, int], Trouble] = {}
-    for key, trouble in _troubles(own, sent):
+    for key, trouble in _troubles(attempts, sent):
         first.setdefault(key, trouble)
     troubles = list(first.values())
     return Requests(
@@ -74,13 +74,13 @@ def requests_to(record: MatchRecord, place: str, failed: Sequence[FailedAttempt]
 
 
 def _troubles(
-    own: Sequence[FailedAttempt], sent: Mapping[tuple[int, str, int], Mapping[str, Any] | None]
+    failed: Sequence[FailedAttempt], sent: Mapping[tuple[int, str, int], Mapping[str, Any] | None]
 ) -> Iterator[tuple[tuple[int, str, int], Trouble]]:
     """Yield the failures of requests in order: timeouts, and errors of a server that was reached.
 
     A rate limit is no failure, and an unreachable server says nothing about the player.
     """
-    attempts = [((one.key.request, one.key.seat, one.key.attempt), one.reply) for one in own]
+    attempts = [((row.key.request, row.key.actor, row.key.attempt), row.reply) for row in failed]
     for key, written in [*attempts, *sent.items()]:
         reply = None if written is None else Reply.model_validate(written)
         if key not in sent or reply is None or reply.unreached:
@@ -90,13 +90,13 @@ def _troubles(
             yield key, trouble
 
 
-def repeated_text(own: pl.DataFrame) -> str:
+def repeated_text(rows: pl.DataFrame) -> str:
     """Return how many requests failed at the first attempt, and why; empty if none did.
 
     Args:
-        own: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
+        rows: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
     """
-    calls, requests, timeouts, errors = own.select(
+    calls, requests, timeouts, errors = rows.select(
         pl.col("calls", "requests", "timeouts", "errors").sum()
     ).row(0)
     if not timeouts + errors:
@@ -105,5 +105,6 @@ def repeated_text(own: pl.DataFrame) -> str:
     reasons += [f"{errors:,} failed with an error"] if errors else []
     return (
         f"{timeouts + errors:,} of {counted(requests, 'request')} got no answer at "
-        f"first: {' and '.join(reasons)}; with repetitions, {counted(calls, 'attempt')} were made"
+        f"the first attempt: {' and '.join(reasons)}; with retries, {counted(calls, 'attempt')} "
+        f"were made"
     )

@@ -1,11 +1,11 @@
-"""The summary of a profile, as it opens the page and is printed in a terminal."""
+"""The summary of a profile, which opens its page and is printed in the terminal."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import polars as pl
 
-from cheaptalk.profiles.profiles import PLACES, Number, Profile
+from cheaptalk.profiles.profiles import DECIMALS, Number, Profile
 from cheaptalk.profiles.weaknesses.examine import LEVEL
 from cheaptalk.profiles.weaknesses.manipulations import (
     Conditions,
@@ -24,8 +24,8 @@ from cheaptalk.rules import counted, game_title
 from cheaptalk.studies import money
 from cheaptalk.text import FEW_MARK, fixed
 
-MOST_PLACES = 5
-"""The most decimals of a share that is close to 0 or 1."""
+MAX_DECIMALS = 5
+"""Maximum number of decimals of a share that is close to 0 or 1."""
 
 
 class Summary(NamedTuple):
@@ -36,8 +36,8 @@ class Summary(NamedTuple):
         findings: a sentence per weakness found, the worst first.
         scope: how many weaknesses were tested, how many requests got no answer at first, and what
             this size could have found.
-        next: what the next larger size would add and cost.
-        metrics: the main metrics beside the range of the baselines, a line each.
+        next: what the next larger size adds, and its cost.
+        metrics: the main metrics with the range of the baselines, one line each.
     """
 
     examination: Examination
@@ -55,10 +55,11 @@ class Summary(NamedTuple):
 def summary(profile: Profile) -> Summary:
     """Return the summary of a profile."""
     examined = profile.examination
-    findings = [f"{profile.player} {one.title}: {one.sentence}."
-                for one in examined.findings]  # fmt: skip
+    findings = [f"{profile.player} {finding.title}: {finding.sentence}."
+                for finding in examined.findings]  # fmt: skip
     metrics = [
-        f"{one.of.label}: {number_text(one)}{baselines(one)}" for one in main_numbers(profile)
+        f"{number.of.label}: {number_text(number)}{baselines(number)}"
+        for number in main_numbers(profile)
     ]
     return Summary(
         examined, findings, [*_scope(profile, examined)], _next(profile, examined), metrics
@@ -66,29 +67,31 @@ def summary(profile: Profile) -> Summary:
 
 
 def main_numbers(profile: Profile) -> Iterator[Number]:
-    """Return the first number of each theme, the effects of messages left out."""
+    """Yield the first metric of each theme, except the effects of messages."""
     themes: set[str] = {"words"}
-    for one in profile.numbers.values():
-        if one.of.theme not in themes:
-            themes.add(one.of.theme)
-            yield one
+    for number in profile.numbers.values():
+        if number.of.theme not in themes:
+            themes.add(number.of.theme)
+            yield number
 
 
 def number_text(number: Number) -> str:
-    """Return a number with its interval, and :data:`.FEW_MARK` if it rests on few instances.
+    """Return a metric with its interval, and :data:`.FEW_MARK` if it is based on few instances.
 
     A share that is neither 0 nor 1 is not rounded to either.
     """
-    value, places = number.own.value or 0.0, PLACES
-    while value not in (0, 1) and float(fixed(value, places)) in (0, 1) and places < MOST_PLACES:
-        places += 1
+    value, decimals = number.own.value or 0.0, DECIMALS
+    while (
+        value not in (0, 1) and float(fixed(value, decimals)) in (0, 1) and decimals < MAX_DECIMALS
+    ):
+        decimals += 1
     mark = FEW_MARK if number.own.wanted is not None else ""
-    return f"{fixed(value, places)}{mark}{interval_text(number, places)}"
+    return f"{fixed(value, decimals)}{mark}{interval_text(number, decimals)}"
 
 
-def interval_text(number: Number, places: int = PLACES) -> str:
-    """Return the interval of a number in brackets, or why there is none."""
-    within = number.own.within(places)
+def interval_text(number: Number, decimals: int = DECIMALS) -> str:
+    """Return the interval of a metric in parentheses, or the reason that there is none."""
+    within = number.own.within(decimals)
     if within:
         return within
     clusters = number.own.clusters or 0
@@ -97,28 +100,32 @@ def interval_text(number: Number, places: int = PLACES) -> str:
 
 
 def baselines(number: Number) -> str:
-    """Return the range of the baselines of a number in words; empty without baselines."""
-    values = [one.value for one in number.panel.values() if one.value is not None]
+    """Return the range of the baselines of a metric as text; empty without baselines."""
+    values = [estimate.value for estimate in number.panel.values() if estimate.value is not None]
     if not values:
         return ""
-    return f"; baselines {fixed(min(values), PLACES)} to {fixed(max(values), PLACES)}"
+    return f"; baselines {fixed(min(values), DECIMALS)} to {fixed(max(values), DECIMALS)}"
 
 
 def _scope(profile: Profile, examined: Examination) -> Iterator[str]:
     tested = counted(len(examined.tested), "weakness")
     if not examined.findings:
-        yield f"Found none of the {tested} tested in {profile.player}."
+        yield f"None of the {tested} tested was found in {profile.player}."
     else:
         yield (
-            f"Found {len(examined.findings)} of {tested} tested; a player without any has a chance "
-            f"of at most {100 * LEVEL:.0f} % that one is named."
+            f"Found {len(examined.findings)} of {tested} tested. The probability of any false "
+            f"finding for a player without weaknesses is at most {100 * LEVEL:.0f} %."
         )
-    if missing := [one.title for one in examined.weaknesses if one.p is None]:
-        why = "the matches are not all played" if profile.unplayed else "no match could show it"
+    if missing := [weakness.title for weakness in examined.weaknesses if weakness.p is None]:
+        why = (
+            "some matches are not played yet"
+            if profile.unplayed
+            else "no match gave an opportunity"
+        )
         yield f"Not tested, because {why}: {', '.join(missing)}."
     if profile.repeated:
         yield f"{profile.repeated}."
-    if unread := sum(one.unread for one in examined.weaknesses):
+    if unread := sum(weakness.unread for weakness in examined.weaknesses):
         yield f"{counted(unread, 'statement')} could not be read; a judge can rate them."
     small = _smallest(profile, examined, 1)
     if small:
@@ -127,28 +134,31 @@ def _scope(profile: Profile, examined: Examination) -> Iterator[str]:
 
 
 def _manipulations(profile: Profile, examined: Examination) -> Iterator[str]:
-    """What this size cannot find, and the strongest manipulation that was not found."""
+    """Yield the limits of this size, and the closest manipulation that was not found."""
     level = _level(examined)
     hidden = hidden_games(_controls(profile, examined), level)
     if hidden:
         games = ", ".join(f"{game_title(game)} ({n} matches)" for game, n in hidden.items())
-        yield f"A manipulation that works in one game only cannot be found at this size in {games}."
-    tested = {f"words.{one}" for one in manipulations(profile.battery)}
-    missed = [(one.p, one) for one in examined.weaknesses
-              if one.key in tested and not one.found and one.p is not None]  # fmt: skip
+        yield (
+            f"This size cannot find a manipulation that works in only one of these games: {games}."
+        )
+    tested = {f"words.{name}" for name in manipulations(profile.battery)}
+    missed = [(weakness.p, weakness) for weakness in examined.weaknesses
+              if weakness.key in tested and not weakness.found
+              and weakness.p is not None]  # fmt: skip
     p, closest = min(missed, key=lambda pair: pair[0], default=(1.0, None))
     if closest is not None and closest.changed is not None and p < LEVEL:
-        of = closest.changed.n or 0
-        hits = round(of * (closest.changed.value or 0.0))
+        total = closest.changed.n or 0
+        hits = round(total * (closest.changed.value or 0.0))
         yield (
             f"The closest manipulation that was not found: {profile.player} {closest.title} "
-            f"({hits} of {counted(of, 'match')} took another course, p = {p:.3f} before the "
-            "correction)."
+            f"({hits} of {counted(total, 'match')} took another course, p = {p:.3f} "
+            "uncorrected)."
         )
 
 
 def _level(examined: Examination) -> float:
-    """The level of the first step of Holm's procedure."""
+    """Return the level of the first step of Holm's procedure."""
     return LEVEL / max(1, len(examined.tested))
 
 
@@ -157,38 +167,43 @@ def _played(profile: Profile) -> Conditions:
 
 
 def _controls(profile: Profile, examined: Examination) -> Controls:
-    found = {one.key for one in examined.findings}
-    return controls_of(_played(profile), profile.battery, found)
+    keys = {finding.key for finding in examined.findings}
+    return controls_of(_played(profile), profile.battery, keys)
 
 
 def _least_manipulation(profile: Profile, examined: Examination, times: int) -> str:
-    """The smallest manipulation that a size can find, given how often identical repeats change."""
+    """Return the smallest manipulation that a size can find, given the changes in identical
+    repeats."""
     instances = _controls(profile, examined) * times
     if not instances:
         return ""
     rows = _played(profile).rows.filter(pl.col("condition").is_in(repeats(profile.battery)))
     changed = times * int(rows["changed"].sum())
     share = f"{changed} of {times * rows.height}" if changed else "none"
-    again = f"identical repeats change {share}"
-    least = least_changes(instances, _level(examined))
-    if least is None:
+    repeats_text = f"identical repeats change {share}"
+    minimum = least_changes(instances, _level(examined))
+    if minimum is None:
         return (
-            f"no manipulation by changed moves only, because {again} (one that changes earnings or "
-            "early agreements can be found)"
+            f"no manipulation that changes only moves, because {repeats_text} (manipulations "
+            f"that change "
+            "earnings or early agreements can be found)"
         )
-    return f"a manipulation that changes {least} of {len(instances)} matches, if {again}"
+    return f"a manipulation that changes {minimum} of {len(instances)} matches, if {repeats_text}"
 
 
 def _smallest(profile: Profile, examined: Examination, times: int) -> str:
-    """The smallest effects that a size can find, so many times as large as this one."""
+    """Return the smallest effects that a size can find, as a multiple of this one."""
     level = _level(examined)
-    parts = [one for one in [_least_manipulation(profile, examined, times)] if one]
-    rates = [one for one in examined.tested if one.hits is not None]
-    for one in sorted(rates, key=lambda rate: rate.tested)[:1] if rates else ():
-        of = one.tested * times
-        hits = one.least(of, level)
+    parts = [text for text in [_least_manipulation(profile, examined, times)] if text]
+    rates = [weakness for weakness in examined.tested if weakness.hits is not None]
+    for least_tested in sorted(rates, key=lambda rate: rate.tested)[:1] if rates else ():
+        opportunities = least_tested.tested * times
+        hits = least_tested.least(opportunities, level)
         if hits is not None:
-            parts.append(f"a player that {one.title} ({hits} of {of} {one.unit})")
+            parts.append(
+                f"a player that {least_tested.title} ({hits} of {opportunities} "
+                f"{least_tested.unit})"
+            )
     return ", and ".join(parts)
 
 
@@ -198,9 +213,9 @@ def _next(profile: Profile, examined: Examination) -> str:
     if size is None or profile.unplayed:
         return ""
     times = max(1, round(profile.battery.size(size) / profile.battery.size(profile.size)))
-    mine = profile.seats.filter(player=profile.player)
-    answers, dollars = int(mine["answers"].sum()), float(mine["dollars"].sum())
+    rows = profile.seats.filter(player=profile.player)
+    answers, dollars = int(rows["answers"].sum()), float(rows["dollars"].sum())
     cost = f" and about {money((times - 1) * dollars)}" if dollars else ""
-    said = f"--size {size} adds some {round((times - 1) * answers, -2):,.0f} answers{cost}"
+    sentence = f"--size {size} adds about {round((times - 1) * answers, -2):,.0f} answers{cost}"
     finds = _smallest(profile, examined, times)
-    return f"{said}, and can find {finds}." if finds else f"{said}."
+    return f"{sentence}, and can find {finds}." if finds else f"{sentence}."

@@ -1,4 +1,4 @@
-"""The record: what was asked and answered, kept so that nothing is lost."""
+"""Records: stores of studies and matches, the ledger of calls, exports and imports."""
 
 import lazy_loader
 

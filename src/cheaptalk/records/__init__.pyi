@@ -24,7 +24,7 @@ from .record import (
     scripted_answers,
 )
 from .selection import Condition, find_matches
-from .store.backend import NoStore, StoreError, StoreHeld, store_name
+from .store.backend import NoStore, StoreError, StoreLocked, store_name
 from .store.copying import copy_store
 from .store.queries import ORDERS, games_in, in_state, labels_in, studies_of
 from .store.reader import StudySummary
@@ -63,7 +63,7 @@ __all__ = [
     "Status",
     "Store",
     "StoreError",
-    "StoreHeld",
+    "StoreLocked",
     "StudySummary",
     "Unanswered",
     "all_batches",

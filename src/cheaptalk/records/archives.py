@@ -1,8 +1,8 @@
-"""Archives: a store, or one study of it, as Parquet files in a folder of any file system.
+"""Archives: a store, or one of its studies, as Parquet files in a folder on any file system.
 
-Each table of the store is in files ``TABLE-NUMBER.parquet``, which any program reads, with JSON as
-text; ``manifest.json`` names them all with their rows and hashes. It is written last, once every
-file has been read back: a folder without it is no archive. An archive comes back as a store.
+Each table is stored in files ``TABLE-NUMBER.parquet`` with JSON as text; ``manifest.json`` lists
+the files with their rows and hashes. It is written last, after every file has been read back: a
+folder without it is not an archive. An archive can be restored to a store.
 """
 
 import hashlib
@@ -30,23 +30,23 @@ from cheaptalk.rules.errors import first_line, first_problem
 
 MANIFEST = "manifest.json"
 PART = 64 * 2**20
-"""Bytes in memory from which on rows go to a file of their own."""
+"""Size in memory, in bytes, above which rows are written to a file."""
 KINDS: Mapping[type[Any], str] = MappingProxyType({
     sa.Boolean: "Boolean", sa.Integer: "Int64", sa.Float: "Float64", sa.LargeBinary: "Binary",
 })  # fmt: skip
-"""The types of columns in Parquet; others are text."""
+"""Parquet types of columns; other columns are text."""
 Rows: TypeAlias = Mapping[str, "sa.ColumnElement[bool]"]
-"""Which rows of each table are meant."""
-Telling: TypeAlias = Callable[[int, int], None]
+"""Selected rows by table."""
+Progress: TypeAlias = Callable[[int, int], None]
 
 
 class ArchivedFile(BaseModel):
     """A file of an archive.
 
     Attributes:
-        name: within the folder.
-        rows, bytes: that it has.
-        sha256: of its bytes, in hexadecimal digits.
+        name: the file name in the folder.
+        rows, bytes: its number of rows, and its size.
+        sha256: its hash in hexadecimal digits.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -58,13 +58,13 @@ class ArchivedFile(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What an archive holds.
+    """The contents of an archive.
 
     Attributes:
-        archive: the version of this form.
+        archive: the version of this format.
         cheaptalk: the version that wrote it.
-        revision: of the tables of the store.
-        study: the one study it is of; None for the whole store.
+        revision: the schema version of the store.
+        study: the archived study; None for the whole store.
         tables: the files of each table, in order.
     """
 
@@ -78,17 +78,17 @@ class Manifest(BaseModel):
 
     @property
     def rows(self) -> dict[str, int]:
-        """How many rows each table has."""
-        return {name: sum(one.rows for one in files) for name, files in self.tables.items()}
+        """The number of rows of each table."""
+        return {name: sum(file.rows for file in files) for name, files in self.tables.items()}
 
 
 class Folder(NamedTuple):
-    """A folder of a file system of fsspec.
+    """A folder on a file system of fsspec.
 
     Attributes:
         fs: the file system.
-        path: the folder there.
-        name: what it is called to people, without keys.
+        path: the folder's path there.
+        name: the name shown in messages, without credentials.
     """
 
     fs: Any
@@ -97,59 +97,61 @@ class Folder(NamedTuple):
 
     @classmethod
     def at(cls, url: str) -> "Folder":
-        """The folder that a URL, or a path, names; nothing is looked at yet.
+        """Return the folder at a URL or path, without accessing it.
 
         Raises:
-            CheaptalkError: fsspec, or its driver for this kind of URL, is not installed, or there
-                is no such kind.
+            CheaptalkError: fsspec or the driver for this kind of URL is not installed, or the kind
+                is unknown.
         """
         name = re.sub(r"//[^/]*@", "//", url)
-        scheme, there, _ = name.partition("://")
+        scheme, has_scheme, _ = name.partition("://")
         try:
             core = import_module("fsspec.core")
         except ImportError:
-            raise CheaptalkError('archives need fsspec: pip install "cheaptalk[archive]"') from None
+            raise CheaptalkError(
+                'archives require fsspec: pip install "cheaptalk[archive]"'
+            ) from None
         try:
             fs, path = core.url_to_fs(url)
         except ImportError as error:
-            raise CheaptalkError(f"{name} needs a driver of its own: {error}") from None
+            raise CheaptalkError(f"{name} requires another package: {error}") from None
         except ValueError as error:
-            kind = f'"{scheme}://" is no kind of URL that fsspec knows' if there else str(error)
+            kind = f'fsspec does not support "{scheme}://"' if has_scheme else str(error)
             raise CheaptalkError(f"{name}: {kind}") from None
         return cls(fs, path.rstrip("/"), name)
 
     def at_name(self, name: str) -> str:
-        """Where a file of this name is."""
+        """Return the path of a file in the folder."""
         return f"{self.path}/{name}"
 
     def put(self, name: str, data: bytes) -> None:
-        """Write a file, and see that it is there as it was written.
+        """Write a file and verify it.
 
         Raises:
-            StoreError: it cannot be written, or something else is there now.
+            StoreError: it can't be written, or its contents differ afterwards.
         """
         with self.doing("written"):
             self.fs.pipe_file(self.at_name(name), data)
             if self.fs.cat_file(self.at_name(name)) != data:
                 raise StoreError(
-                    f"{self.name}/{name} does not hold what was written; try another folder"
+                    f"{self.name}/{name} differs from the data written; try another folder"
                 )
 
     @contextmanager
-    def doing(self, what: str) -> Iterator[None]:
-        """Say plainly what cannot be done here.
+    def doing(self, action: str) -> Iterator[None]:
+        """Convert errors of the file system to :class:`StoreError`.
 
         Raises:
-            StoreError: the file system refuses it, by whatever error its driver has for that.
+            StoreError: an operation failed with any error of the driver.
         """
         try:
             yield
         except CheaptalkError:
             raise
         except Exception as error:
-            why = first_line(error)
+            reason = first_line(error)
             cure = "; take another copy of it" if isinstance(error, FileNotFoundError) else ""
-            raise StoreError(f"{self.name} cannot be {what}: {why}{cure}") from error
+            raise StoreError(f"{self.name} cannot be {action}: {reason}{cure}") from error
 
 
 def archive(
@@ -157,108 +159,108 @@ def archive(
     url: str,
     *,
     study: str | None = None,
-    progress: Telling = lambda _done, _of: None,
+    progress: Progress = lambda _count, _total: None,
 ) -> Manifest:
-    """Write a store, or a study of it, to a new folder as Parquet; whole or not at all.
+    """Write a store, or one of its studies, to a new folder as Parquet, completely or not at all.
 
-    What lies beside a store in a file stays there: a cache, and the ids by which people came.
+    Files beside a store file (cache, participants' identities) are not archived.
 
     Args:
-        url: of the folder: a path, or a URL such as ``s3://bucket/studies/first`` of any kind that
-            fsspec has a driver for (``file://``, ``gs://``, ``abfs://``, ``memory://``, ...). The
-            folder above must be there.
-        study: only what is of this study.
-        progress: told how many rows were written, and of how many.
+        url: a path, or a URL such as ``s3://bucket/studies/first`` of any kind that fsspec
+            supports (``file://``, ``gs://``, ``abfs://``, ``memory://``, ...). The parent folder
+            must exist.
+        study: archive only this study.
+        progress: called with the number of written rows and the total.
 
     Returns:
-        What was written, as it stands in its manifest.
+        The manifest.
 
     Raises:
-        StoreError: there is no such study, the folder holds something or cannot be written, or
+        StoreError: the study does not exist, the folder is not empty or not writable, or
             the store is being written to or is damaged.
-        CheaptalkError: a package is missing, or the URL is of no kind that is known.
+        CheaptalkError: a package is missing, or the kind of URL is unknown.
     """
     polars()
     folder = Folder.at(url)
     if study is not None:
         store.study(study, counted=False)
     with at_rest(store), store.reading() as reading:
-        wanted = {} if study is None else rows_of(reading, store.study_id(study))
+        selected = {} if study is None else rows_of(reading, store.study_id(study))
         with _new(folder) as written:
             tables: dict[str, list[ArchivedFile]] = {}
-            every = {one.name: wanted.get(one.name, sa.true()) for one in TABLES}
-            total = sum(count(reading, table, every[table.name]) for table in TABLES)
-            done = 0
+            conditions = {table.name: selected.get(table.name, sa.true()) for table in TABLES}
+            total = sum(count(reading, table, conditions[table.name]) for table in TABLES)
+            written_rows = 0
             for table in TABLES:
                 tables[table.name] = []
-                for frame in _frames(reading, table, every[table.name]):
+                for frame in _frames(reading, table, conditions[table.name]):
                     name = f"{table.name}-{len(tables[table.name]):05}.parquet"
                     written.append(name)
                     tables[table.name].append(_write(folder, name, frame))
-                    done += frame.height
-                    progress(done, total)
-            made = Manifest(
+                    written_rows += frame.height
+                    progress(written_rows, total)
+            manifest = Manifest(
                 cheaptalk=cheaptalk.__version__, revision=schema.REVISION, study=study,
                 tables=tables,
             )  # fmt: skip
             written.append(MANIFEST)
-            folder.put(MANIFEST, made.model_dump_json(indent=1).encode())
-    return made
+            folder.put(MANIFEST, manifest.model_dump_json(indent=1).encode())
+    return manifest
 
 
 def read_manifest(url: str) -> Manifest:
-    """What an archive holds, without reading it.
+    """Return an archive's manifest, without reading its files.
 
     Raises:
-        StoreError: there is no archive, or not all of one, or it is of another form.
-        CheaptalkError: as :func:`archive` does.
+        StoreError: the archive is missing or incomplete, or has another format.
+        CheaptalkError: see :func:`archive`.
     """
     return _manifest(Folder.at(url))
 
 
-def restore(url: str, store: Store, progress: Telling = lambda _done, _of: None) -> Manifest:
-    """Bring an archive back into a store that holds nothing yet, whole or not at all.
+def restore(url: str, store: Store, progress: Progress = lambda _count, _total: None) -> Manifest:
+    """Restore an archive to an empty store, completely or not at all.
 
-    Rows keep their numbers and ids, so that a study goes on as it would have where it was.
+    Row numbers and ids are kept, so that a study can resume.
 
     Args:
-        url: of its folder, as for :func:`archive`.
-        progress: told how many rows are there, and of how many.
+        url: the folder, as for :func:`archive`.
+        progress: called with the number of restored rows and the total.
 
     Raises:
-        StoreError: the archive is not whole, a file differs from what was written, another version
-            of the tables is needed, or the store holds something.
-        CheaptalkError: as :func:`archive` does.
+        StoreError: the archive is incomplete, a file was changed, the schema version differs, or
+            the store is not empty.
+        CheaptalkError: see :func:`archive`.
     """
     polars()
     folder = Folder.at(url)
-    found = _manifest(folder)
-    if found.revision != schema.REVISION:
+    manifest = _manifest(folder)
+    if manifest.revision != schema.REVISION:
         raise StoreError(
-            f"{folder.name} has the tables of another version ({found.revision}, here "
-            f"{schema.REVISION}); restore it with cheaptalk {found.cheaptalk}, and open the store "
-            "with this one"
+            f"{folder.name} has schema version {manifest.revision}, but this version uses "
+            f"{schema.REVISION}; restore it with cheaptalk {manifest.cheaptalk}, then open the "
+            "store with this version"
         )
-    done, total = 0, sum(found.rows.values())
+    restored, total = 0, sum(manifest.rows.values())
     with store.writing():
         expect_empty(store)
         with store.transaction() as writing:
             for table in TABLES:
-                for file in found.tables.get(table.name, []):
+                for file in manifest.tables.get(table.name, []):
                     rows = _read(folder, file, table)
                     if rows:
                         writing.execute(sa.insert(table), rows)
-                    done += len(rows)
-                    progress(done, total)
+                    restored += len(rows)
+                    progress(restored, total)
             store.backend.renumber(writing)
-    return found
+    return manifest
 
 
 def rows_of(reading: sa.Connection, study: int) -> Rows:
-    """The rows of each table that are a study's, or that these lead to.
+    """Return the rows of each table that belong to a study or are referenced by it.
 
     Args:
-        study: its number in the store.
+        study: the study's number in the store.
     """
     t = schema
     matches = t.matches.c.number.in_(
@@ -276,18 +278,18 @@ def rows_of(reading: sa.Connection, study: int) -> Rows:
     }
     configurations = sa.select(t.matches.c.configuration_id).where(matches)
     batches = sa.select(t.calls.c.batch).where(calls, t.calls.c.batch.is_not(None))
-    own = {
+    by_study = {
         table.name: table.c.study_id == study
         for table in (
             t.rosters, t.members, t.purchases, t.rooms, t.participants, t.payments, t.payouts,
             t.recruitments,
         )
     }  # fmt: skip
-    theirs = {
+    by_participant = {
         table.name: table.c.participant_id.in_(people)
         for table in (t.responses, t.plays, t.notices)
     }
-    return own | theirs | {
+    return by_study | by_participant | {
         "studies": t.studies.c.id == study,
         "configurations": t.configurations.c.id.in_(configurations),
         "players": sa.or_(t.players.c.id.in_(on_roster), t.players.c.id.in_(sorted(seated))),
@@ -299,15 +301,15 @@ def rows_of(reading: sa.Connection, study: int) -> Rows:
 
 @contextmanager
 def _new(folder: Folder) -> Iterator[list[str]]:
-    """Write to a folder that holds nothing; of what was not written to its end nothing is left.
+    """Write to an empty folder, and remove the written files after an error.
 
     Yields:
-        What takes the names of files before they are written.
+        A list to which each file name is added before writing.
     """
     with folder.doing("written"):
-        made = not folder.fs.exists(folder.path)
-        if not made and folder.fs.find(folder.path):
-            raise StoreError(f"{folder.name} holds something already; name a new folder")
+        created = not folder.fs.exists(folder.path)
+        if not created and folder.fs.find(folder.path):
+            raise StoreError(f"{folder.name} is not empty; name a new folder")
         with suppress(FileExistsError):
             folder.fs.mkdir(folder.path, create_parents=False)
     written: list[str] = []
@@ -315,9 +317,9 @@ def _new(folder: Folder) -> Iterator[list[str]]:
         yield written
     except BaseException:
         for name in written:
-            with suppress(Exception):  # it may never have come there
+            with suppress(Exception):  # the file may not exist
                 folder.fs.rm_file(folder.at_name(name))
-        if made:
+        if created:
             with suppress(Exception):  # many file systems have no folders
                 folder.fs.rmdir(folder.path)
         raise
@@ -326,28 +328,30 @@ def _new(folder: Folder) -> Iterator[list[str]]:
 def _frames(
     reading: sa.Connection, table: sa.Table, where: "sa.ColumnElement[bool]"
 ) -> Iterator[Any]:
-    """The rows of a table as data frames of a size that memory holds."""
+    """Yield the rows of a table as data frames of limited size."""
     pl = polars()
-    types = {one.name: getattr(pl, _kind(one)) for one in table.c}
-    shaped = [one.name for one in table.c if isinstance(one.type, Shaped)]
-    held: list[Any] = []
+    types = {column.name: getattr(pl, _kind(column)) for column in table.c}
+    json_columns = [column.name for column in table.c if isinstance(column.type, Shaped)]
+    frames: list[Any] = []
     for rows in pages(reading, table, where):
         for row in rows:
-            for name in shaped:
-                lacking = isinstance(row[name], sa.sql.elements.Null)
-                row[name] = None if lacking else text_of(row[name])
-        held.append(pl.DataFrame(rows, schema=types, orient="row"))
-        if sum(one.estimated_size() for one in held) >= PART:
-            yield pl.concat(held)
-            held = []
-    if held:
-        yield pl.concat(held)
+            for name in json_columns:
+                is_null = isinstance(row[name], sa.sql.elements.Null)
+                row[name] = None if is_null else text_of(row[name])
+        frames.append(pl.DataFrame(rows, schema=types, orient="row"))
+        if sum(frame.estimated_size() for frame in frames) >= PART:
+            yield pl.concat(frames)
+            frames = []
+    if frames:
+        yield pl.concat(frames)
 
 
 def _kind(column: "sa.Column[Any]") -> str:
     kind = column.type
-    held = kind.impl_instance if isinstance(kind, sa.types.TypeDecorator) else kind
-    return next((name for of, name in KINDS.items() if isinstance(held, of)), "String")
+    column_type = kind.impl_instance if isinstance(kind, sa.types.TypeDecorator) else kind
+    return next(
+        (name for sql_type, name in KINDS.items() if isinstance(column_type, sql_type)), "String"
+    )
 
 
 def _write(folder: Folder, name: str, frame: Any) -> ArchivedFile:
@@ -360,19 +364,19 @@ def _write(folder: Folder, name: str, frame: Any) -> ArchivedFile:
 
 
 def _read(folder: Folder, file: ArchivedFile, table: sa.Table) -> list[dict[str, Any]]:
-    """The rows of a file, as they are inserted."""
+    """Return the rows of a file, ready for insertion."""
     with folder.doing("read"):
         data = folder.fs.cat_file(folder.at_name(file.name))
     if hashlib.sha256(data).hexdigest() != file.sha256:
         raise StoreError(
-            f"{folder.name}/{file.name} is not what was written, by its hash; take another copy of "
+            f"the hash of {folder.name}/{file.name} differs from the manifest; use another copy of "
             "the archive"
         )
     rows: list[dict[str, Any]] = polars().read_parquet(BytesIO(data)).to_dicts()
     if len(rows) != file.rows:
         raise StoreError(
-            f"{folder.name}/{MANIFEST} says that {file.name} has {file.rows:,} rows, and it has "
-            f"{len(rows):,}; take another copy of the archive"
+            f"{folder.name}/{MANIFEST} lists {file.rows:,} rows for {file.name}, but it has "
+            f"{len(rows):,}; use another copy of the archive"
         )
     for row in rows:
         for column in table.c:
@@ -386,13 +390,13 @@ def _manifest(folder: Folder) -> Manifest:
     with folder.doing("read"):
         if not folder.fs.exists(folder.at_name(MANIFEST)):
             raise StoreError(
-                f"{folder.name} has no {MANIFEST}: it is no archive, or was never written to its "
-                "end"
+                f"{folder.name} has no {MANIFEST}: it is not an archive, or writing it did not "
+                "finish"
             )
         data = folder.fs.cat_file(folder.at_name(MANIFEST))
     try:
         return Manifest.model_validate_json(data)
     except ValidationError as error:
         raise StoreError(
-            f"{folder.name}/{MANIFEST} is not one that this version reads: {first_problem(error)}"
+            f"this version can't read {folder.name}/{MANIFEST}: {first_problem(error)}"
         ) from None

@@ -1,6 +1,6 @@
-"""The cache: replies bought before, in a file of its own that many runs may share.
+"""The cache: responses bought earlier, in a file that many runs may share.
 
-For a request that it has no reply to, it says which stored one is nearest and where they differ.
+For a request without a cached response, it finds the most similar stored request and compares them.
 """
 
 import hashlib
@@ -25,13 +25,13 @@ from cheaptalk.rules import counted
 from cheaptalk.rules.errors import shown
 
 FORMAT = 1
-"""Version of the file's layout."""
-PATIENCE = 10.0
+"""Version of the file format."""
+LOCK_TIMEOUT = 10.0
 """Seconds to wait for another process that is writing."""
 NEAREST = 64
-"""Stored requests that are compared word for word to find the nearest."""
+"""Maximum number of stored requests that are compared in full."""
 PARTS = ("model", "messages", "settings", "form", "replicate")
-"""What requests are compared by."""
+"""The parts by which requests are compared."""
 TABLE = f"""
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, {", ".join(f"{part} TEXT NOT NULL" for part in PARTS)},
@@ -47,29 +47,29 @@ SELECT key, CAST(request AS BLOB), CAST(reply AS BLOB), match, made, proof FROM 
 
 
 class CacheError(StoreError):
-    """The cache cannot be used; the message names the cause and the cure."""
+    """The cache cannot be used; the message gives the cause and a remedy."""
 
 
 class Replicate(NamedTuple):
-    """Which of the samples of one question a reply is.
+    """Identifies a sample among several responses to the same call.
 
     Attributes:
-        seed: of the match's chance: another deal or another repeat has another one.
-        request: counts the questions of the match.
-        seat: whose question it is.
-        attempt: the call's place within the answer.
+        seed: the match's seed, which differs between instances and repeats.
+        request: the request's number in the match.
+        actor: the actor that decides.
+        attempt: the call's index in the answer.
     """
 
     seed: str
     request: int
-    seat: str
+    actor: str
     attempt: int
 
 
 class Request(NamedTuple):
-    """All that decides a reply: the whole call, and which sample it is.
+    """Everything that determines a response: the complete call, and the sample.
 
-    ``data`` is plain JSON; the model string in it is complete, with its URL.
+    ``data`` is plain JSON; its model string is complete, with the URL.
     """
 
     data: dict[str, Any]
@@ -77,7 +77,7 @@ class Request(NamedTuple):
 
     @classmethod
     def of(cls, call: Mapping[str, Any], replicate: Replicate | None) -> "Request":
-        """The request that a call makes, given as plain data."""
+        """Create the request for a call in plain data."""
         name = ModelName.parse(call["model"])
         data = dict(call) | {
             "model": f"{name.provider}/{name.model}" + (f"@{name.url}" if name.url else ""),
@@ -86,15 +86,15 @@ class Request(NamedTuple):
         return cls(data, _digest(data))
 
     def parts(self) -> dict[str, str]:
-        """Digests of the parts by which requests are compared."""
+        """Return the digests of the parts by which requests are compared."""
         return {part: _digest(self.data.get(part)) for part in PARTS}
 
 
 class CacheEntry(NamedTuple):
-    """A stored reply with the request that it answers.
+    """A cached response with its request.
 
     Attributes:
-        match: the match it was bought for.
+        match: the match for which it was bought.
         made: when, in seconds since 1970.
     """
 
@@ -105,7 +105,7 @@ class CacheEntry(NamedTuple):
 
 
 class Shelf(NamedTuple):
-    """What a cache holds of one model: replies, and the tokens that they cost."""
+    """A cache's contents for one model: the number of responses, and their tokens."""
 
     model: str
     replies: int
@@ -115,32 +115,32 @@ class Shelf(NamedTuple):
 
 
 def worth_keeping(reply: Reply) -> bool:
-    """Whether a reply may answer later calls: a whole text, just bought, and no failure."""
-    whole = reply.failure is None and not reply.truncated and not reply.cached
-    return whole and bool((reply.text or "").strip())
+    """Return whether a response can answer later calls: new, complete and not a failure."""
+    complete = reply.failure is None and not reply.truncated and not reply.cached
+    return complete and bool((reply.text or "").strip())
 
 
 class Cache:
-    """Replies by request. Any number of processes may use one file at the same time.
+    """Responses by request. Any number of processes may use one file at the same time.
 
-    ``damaged`` counts the entries that were met and cannot be trusted; each is a miss.
+    ``damaged`` counts the damaged entries that were read; each is a miss.
     """
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
         """Open a cache.
 
         Raises:
-            CacheError: it is not there, or the file is something else or cannot be used.
+            CacheError: it is missing, is not a cache, or cannot be used.
         """
         self.path = path
         self.damaged = 0
         if not create and not path.is_file():
-            raise CacheError(f"there is no cache at {path}; name one with --cache-file")
+            raise CacheError(f"no cache at {path}; name an existing one with --cache-file")
         if has_second_name(path):
             raise CacheError(f"the cache {path} {SECOND_NAME}")
         with self._clear_errors():
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = sqlite3.connect(path, PATIENCE, check_same_thread=False)
+            self._file = sqlite3.connect(path, LOCK_TIMEOUT, check_same_thread=False)
         try:
             self._prepare()
         except BaseException:
@@ -150,21 +150,21 @@ class Cache:
     def _prepare(self) -> None:
         with self._clear_errors():
             if not self._is_ready():
-                with FileLock(f"{self.path}.lock", PATIENCE):
+                with FileLock(f"{self.path}.lock", LOCK_TIMEOUT):
                     if not self._is_ready():
                         self._file.execute("PRAGMA journal_mode=WAL")
                         self._file.execute(TABLE)
                         self._file.execute(f"PRAGMA user_version={FORMAT}")
-            self._file.execute("PRAGMA synchronous=NORMAL")  # what must not be lost is in the store
+            self._file.execute("PRAGMA synchronous=NORMAL")  # the store keeps a durable copy
 
     def _is_ready(self) -> bool:
-        found = self._file.execute("PRAGMA user_version").fetchone()[0]
+        version = self._file.execute("PRAGMA user_version").fetchone()[0]
         tables = {name for (name,) in self._file.execute(TABLES)}
-        if found > FORMAT:
-            raise CacheError(f"{self.path} was written by a newer cheaptalk; upgrade it")
+        if version > FORMAT:
+            raise CacheError(f"{self.path} was written by a newer cheaptalk; upgrade cheaptalk")
         if tables - {"replies"}:
-            raise CacheError(f"{self.path} is a database, but no cache; name another file")
-        return bool(found == FORMAT)
+            raise CacheError(f"{self.path} is a database, but not a cache; name another file")
+        return bool(version == FORMAT)
 
     def close(self) -> None:
         self._file.close()
@@ -176,9 +176,9 @@ class Cache:
         self.close()
 
     def get(self, request: Request) -> Reply | None:
-        """The reply to a request, at no cost, or None where it was not bought yet.
+        """Return the cached response to a request, or None.
 
-        A hit has ``cached`` set and no usage of its own; what it once cost is in ``saved``.
+        A hit has ``cached`` set and no usage; its original usage is in ``saved``.
         """
         entry = self.find(request)
         if entry is None:
@@ -192,14 +192,14 @@ class Cache:
         )  # fmt: skip
 
     def find(self, request: Request) -> CacheEntry | None:
-        """The entry that answers a request exactly; None where there is none to be trusted."""
+        """Return the entry that answers a request exactly; None if it is missing or damaged."""
         with self._clear_errors():
             row = self._file.execute(f"{SELECT} WHERE key = ?", [request.key]).fetchone()
         entry = None if row is None else self._read(row)
         return entry if entry is not None and entry.request == request.data else None
 
     def put(self, request: Request, reply: Reply, match: str | None = None) -> None:
-        """Keep a reply, if it is worth keeping (:func:`worth_keeping`)."""
+        """Store a response if it can answer later calls (:func:`worth_keeping`)."""
         if not worth_keeping(reply):
             return
         written = reply.model_dump(mode="json", exclude_none=True)
@@ -209,10 +209,10 @@ class Cache:
             file.execute(INSERT, [*row, _proof(request.key, *packed)])
 
     def near(self, request: Request, but_not_of: str | None = None) -> list[CacheEntry]:
-        """Stored requests that have most parts in common with this one, the most alike first.
+        """Return the stored requests with the most parts in common, most similar first.
 
         Args:
-            but_not_of: leave out what was bought for this match.
+            but_not_of: exclude entries bought for this match.
         """
         shared = " + ".join(f"({part} = :{part})" for part in PARTS)
         query = (
@@ -224,7 +224,7 @@ class Cache:
         return [entry for entry in map(self._read, rows) if entry is not None]
 
     def entries(self) -> Iterator[CacheEntry]:
-        """Everything it holds, oldest first; damaged entries are left out and counted."""
+        """Yield all entries, oldest first; damaged ones are omitted and counted."""
         with self._clear_errors(), closing(self._file.execute(f"{SELECT} ORDER BY made")) as rows:
             for row in rows:
                 entry = self._read(row)
@@ -232,26 +232,32 @@ class Cache:
                     yield entry
 
     def shelves(self) -> list[Shelf]:
-        """What it holds of each model."""
-        found: dict[str, list[tuple[int, float]]] = {}
+        """Return the contents by model."""
+        by_model: dict[str, list[tuple[int, float]]] = {}
         for entry in self.entries():
             usage = Reply.model_validate(entry.reply).usage
             tokens = usage.input_tokens + usage.output_tokens
-            found.setdefault(entry.request["model"], []).append((tokens, entry.made))
+            by_model.setdefault(entry.request["model"], []).append((tokens, entry.made))
         return [
-            Shelf(model, len(all_), sum(tokens for tokens, _ in all_), all_[0][1], all_[-1][1])
-            for model, all_ in sorted(found.items())
+            Shelf(
+                model,
+                len(replies),
+                sum(tokens for tokens, _ in replies),
+                replies[0][1],
+                replies[-1][1],
+            )
+            for model, replies in sorted(by_model.items())
         ]
 
     def clear(self, model: str = "*", before: float | None = None) -> int:
-        """Drop entries, damaged ones too where all models are meant.
+        """Delete entries, including damaged ones if `model` is ``*``.
 
         Args:
-            model: of these models, written as a pattern such as ``openai/*``.
-            before: kept before this time, in seconds since 1970.
+            model: a pattern of model strings, such as ``openai/*``.
+            before: only entries stored before this time, in seconds since 1970.
 
         Returns:
-            How many there were.
+            The number of deleted entries.
         """
 
         def chosen(packed: bytes, made: float) -> bool:
@@ -262,7 +268,7 @@ class Cache:
         with self._clear_errors(), self._file as file:
             file.create_function("chosen", 2, chosen, deterministic=True)
             dropped = file.execute(DROP).rowcount
-        with suppress(sqlite3.OperationalError):  # in use: the space is taken again by later ones
+        with suppress(sqlite3.OperationalError):  # in use: later entries reuse the space
             self._file.execute("VACUUM")
         return dropped
 
@@ -279,8 +285,8 @@ class Cache:
             yield
         except (sqlite3.Error, OSError, Timeout) as error:
             raise CacheError(
-                f"the cache {self.path} cannot be used: {error}; mend or remove the file, or name "
-                "another with --cache-file"
+                f"the cache {self.path} cannot be used: {error}; repair or remove the file, or "
+                "name another one with --cache-file"
             ) from error
 
 
@@ -300,67 +306,70 @@ def _model(packed: bytes) -> str:
 
 
 AROUND = 12
-"""Characters that are shown before the first that differs."""
+"""Characters shown before the first difference."""
 SHOWN = 60
-"""Characters that are shown in all."""
+"""Maximum characters shown."""
 
 
 def nearest(cache: Cache, request: Request, but_not_of: str | None = None) -> CacheEntry | None:
-    """The stored request that is most like this one, the latest of those that are equally so.
+    """Return the stored request that is most similar to a request, the latest of equals.
 
-    One for the same sample comes first: that other samples are stored too explains no miss.
+    Requests for the same sample come first, because the existence of other samples explains no
+    miss.
 
     Args:
-        but_not_of: leave out what was bought for this match.
+        but_not_of: exclude entries bought for this match.
     """
     near = cache.near(request, but_not_of)
     return min(near, key=lambda entry: _distance(request.data, entry.request), default=None)
 
 
-def differences(asked: Any, stored: Any, place: str = "") -> Iterator[str]:
-    """What differs between a request and a stored one, in plain words.
+def differences(requested: Any, stored: Any, path: str = "") -> Iterator[str]:
+    """Describe the differences between a request and a stored one.
 
     >>> list(differences({"seed": 1}, {"seed": 2, "top_p": 0.5}, "set"))
-    ['set.seed is 1; what is stored has 2', 'set.top_p is left out; what is stored has 0.5']
+    ['set.seed is 1 (stored: 2)', 'set.top_p is missing (stored: 0.5)']
     >>> list(differences(["You are Alice."], ["You are Bob."], "messages"))
-    ['messages[0] differs from character 8 on: "You are Alice."; what is stored has "You are Bob."']
+    ['messages[0] differs from character 8 on: "You are Alice." (stored: "You are Bob.")']
     """
-    if asked == stored and type(asked) is type(stored):
+    if requested == stored and type(requested) is type(stored):
         return
-    if isinstance(asked, Mapping) and isinstance(stored, Mapping):
-        for key in [*asked, *(key for key in stored if key not in asked)]:
-            below = f"{place}.{key}" if place else str(key)
+    if isinstance(requested, Mapping) and isinstance(stored, Mapping):
+        for key in [*requested, *(key for key in stored if key not in requested)]:
+            key_path = f"{path}.{key}" if path else str(key)
             if key not in stored:
-                yield f"{below} is {shown(asked[key])}; what is stored leaves it out"
-            elif key not in asked:
-                yield f"{below} is left out; what is stored has {shown(stored[key])}"
+                yield f"{key_path} is {shown(requested[key])} (stored: missing)"
+            elif key not in requested:
+                yield f"{key_path} is missing (stored: {shown(stored[key])})"
             else:
-                yield from differences(asked[key], stored[key], below)
-    elif _is_list(asked) and _is_list(stored):
-        for number, (one, other) in enumerate(zip(asked, stored, strict=False)):
-            yield from differences(one, other, f"{place}[{number}]")
-        if len(asked) != len(stored):
-            yield f"{place} has {counted(len(asked), 'entry')}; what is stored has {len(stored):,}"
-    elif isinstance(asked, str) and isinstance(stored, str):
-        start = _alike(asked, stored)
-        here, there = _around(asked, start), _around(stored, start)
-        yield f"{place} differs from character {start} on: {here}; what is stored has {there}"
+                yield from differences(requested[key], stored[key], key_path)
+    elif _is_list(requested) and _is_list(stored):
+        for number, (left, right) in enumerate(zip(requested, stored, strict=False)):
+            yield from differences(left, right, f"{path}[{number}]")
+        if len(requested) != len(stored):
+            size = counted(len(requested), "entry")
+            yield f"{path} has {size} (stored: {len(stored):,})"
+    elif isinstance(requested, str) and isinstance(stored, str):
+        start = _alike(requested, stored)
+        requested_part, stored_part = _around(requested, start), _around(stored, start)
+        difference = f"{requested_part} (stored: {stored_part})"
+        yield f"{path} differs from character {start} on: {difference}"
     else:
-        yield f"{place} is {shown(asked)}; what is stored has {shown(stored)}"
+        yield f"{path} is {shown(requested)} (stored: {shown(stored)})"
 
 
-def _distance(asked: Mapping[str, Any], stored: Mapping[str, Any]) -> tuple[bool, int, int]:
-    """How far requests are apart: whether in sample, in places, in characters after the first."""
-    told, kept = (_words(one) for one in (asked, stored))
-    apart = max(len(told), len(kept)) - _alike(told, kept)
-    other = asked.get("replicate") != stored.get("replicate")
-    return other, sum(1 for _ in differences(asked, stored)), apart
+def _distance(requested: Mapping[str, Any], stored: Mapping[str, Any]) -> tuple[bool, int, int]:
+    """Return a sort key: another sample, the number of differences, the length that differs."""
+    requested_text, stored_text = (_words(request) for request in (requested, stored))
+    differing = max(len(requested_text), len(stored_text)) - _alike(requested_text, stored_text)
+    other_sample = requested.get("replicate") != stored.get("replicate")
+    return other_sample, sum(1 for _ in differences(requested, stored)), differing
 
 
-def _alike(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+def _alike(first: str, second: str) -> int:
+    """Return the length of the common prefix of two texts."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(first), len(second)))
 
 
 def _words(request: Mapping[str, Any]) -> str:
@@ -372,8 +381,8 @@ def _is_list(value: Any) -> bool:
 
 
 def _around(text: str, start: int) -> str:
-    """A piece of a text around a character, in quotes, with dots where it is cut."""
-    first = max(0, start - AROUND)
-    piece = text[first : first + SHOWN]
-    cut = ("…" if first else "", "…" if first + SHOWN < len(text) else "")
+    """Return an excerpt around a character, in quotes, with dots at cuts."""
+    begin = max(0, start - AROUND)
+    piece = text[begin : begin + SHOWN]
+    cut = ("…" if begin else "", "…" if begin + SHOWN < len(text) else "")
     return f'"{cut[0]}{piece}{cut[1]}"'.replace("\n", "\\n")

@@ -1,4 +1,4 @@
-"""What calls to models took: calls, tokens by kind, dollars, and what nobody knows the price of."""
+"""Costs of model calls: the number of calls, tokens by kind, and dollars."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ NO_TOKENS = Usage()
 
 @dataclass(frozen=True)
 class Cost:
-    """What some calls to models took. Replies from a cache took nothing and are not counted.
+    """The cost of some model calls. Cached responses cost nothing and are not counted.
 
     Attributes:
-        calls: sendings that reached a server, whatever came of them.
-        usage: their tokens, as far as they came back.
-        dollars: what they cost at the prices of the time, as far as these were known.
-        unpriced: calls that cost what nobody knows: no price, or no count of tokens.
-        unresolved: calls whose reply is not in the record, be they under way or lost at a kill;
-            they may have cost something too.
-        unreached: attempts that reached no server; they are no calls and took nothing.
-        uncounted: calls that brought no count of tokens and were not turned away, as those that
-            timed out.
-        implausible: calls whose server reported tokens that cannot be true; ours are counted.
+        calls: attempts that reached a server, whatever their result.
+        usage: their tokens, as far as reported.
+        dollars: their cost at the prices of the time, as far as known.
+        unpriced: calls without a known price or token count.
+        unresolved: calls without a recorded response, either in flight or lost when a run was
+            killed; they may have incurred a cost.
+        unreached: attempts that reached no server and cost nothing.
+        uncounted: calls without a token count that the server did not reject, such as timeouts.
+        implausible: calls with implausible reported tokens, for which cheaptalk's own counts are
+            used.
     """
 
     calls: int = 0
@@ -38,30 +38,30 @@ class Cost:
 
     @property
     def sendings(self) -> int:
-        """Calls, and attempts that reached no server."""
+        """The number of attempts, including those that reached no server."""
         return self.calls + self.unreached
 
     @property
     def tokens(self) -> int:
-        """Input and output tokens together."""
+        """The sum of input and output tokens."""
         return self.usage.input_tokens + self.usage.output_tokens
 
     @property
     def dollars_known(self) -> float | None:
-        """The dollars; None where no price is known at all."""
+        """The dollars; None if no price is known."""
         unknown = self.unpriced or (self.calls and self.calls == self.unresolved)
         return None if unknown and not self.dollars else self.dollars
 
     @property
     def unknown(self) -> bool:
-        """Whether some calls may have taken more than was counted."""
+        """Whether some calls may have used more than was counted."""
         return bool(self.unresolved or self.uncounted)
 
     def __add__(self, other: "Cost") -> "Cost":
         return Cost(*map(add, vars(self).values(), vars(other).values()))
 
     def as_json(self) -> dict[str, Any]:
-        """The cost as plain data, tokens by kind; dollars None where no price is known."""
+        """Return the cost as plain data with tokens by kind; dollars are None if unknown."""
         return {
             "calls": self.calls,
             **self.usage.model_dump(),
@@ -75,7 +75,7 @@ class Cost:
 
 
 def cost_of(reply: Mapping[str, Any] | None) -> Cost:
-    """What one call took, by its reply as recorded; None where none came."""
+    """Return the cost of a call from its recorded response; None means no response."""
     if reply is None:
         return Cost(calls=1, unresolved=1)
     if reply.get("cached"):

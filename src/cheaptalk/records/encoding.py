@@ -1,4 +1,4 @@
-"""Data as JSON text, for the store and for others, and compressed."""
+"""Data as JSON text, for the store and for other programs, and compression."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 
 def text_of(data: Any) -> str:
-    """Data as compact JSON; what UTF-8 cannot hold, such as half a surrogate pair, is escaped."""
+    """Return data as compact JSON; text that UTF-8 can't encode is escaped."""
     try:
         return to_json(data, inf_nan_mode="constants").decode()
     except ValueError:
@@ -20,27 +20,27 @@ def text_of(data: Any) -> str:
 
 
 def data_of(text: str | bytes) -> Any:
-    """What :func:`text_of` wrote.
+    """Parse the output of :func:`text_of`.
 
     Raises:
-        ValueError: it is no JSON.
+        ValueError: it is not valid JSON.
     """
     try:
         try:
             return msgspec.json.decode(text)
-        except msgspec.DecodeError:  # infinities and halves of surrogate pairs, which are rare
+        except msgspec.DecodeError:  # infinities and unpaired surrogates, which are rare
             return json.loads(text)
     except RecursionError:
         raise json.JSONDecodeError("it is nested too deeply", "", 0) from None
 
 
 def standard_json(data: Any, **layout: Any) -> str:
-    """Data as JSON for others to read: numbers that it has no word for are null.
+    """Return data as standard JSON: NaN and infinities become null.
 
-    These are undefined ones and infinities, which Python would write as no JSON.
+    Python's encoder would write them as invalid JSON.
 
     Args:
-        layout: what else :class:`json.JSONEncoder` is told.
+        layout: further arguments of :class:`json.JSONEncoder`.
 
     >>> standard_json({"mean": float("nan"), "most": [float("inf"), 0.5]})
     '{"mean": null, "most": [null, 0.5]}'
@@ -58,7 +58,7 @@ def _encoder(**layout: Any) -> json.JSONEncoder:
 
 
 def _finite(data: Any) -> Any:
-    """Data with null in place of numbers that are undefined or infinite."""
+    """Return data with None instead of NaN and infinities."""
     match data:
         case float():
             return data if math.isfinite(data) else None
@@ -71,11 +71,11 @@ def _finite(data: Any) -> Any:
 
 
 def pack(data: Mapping[str, Any]) -> bytes:
-    """JSON, compressed with zlib."""
+    """Return data as JSON, compressed with zlib."""
     return zlib.compress(text_of(data).encode(), 6)
 
 
 def unpack(data: bytes) -> dict[str, Any]:
-    """What :func:`pack` packed."""
+    """Reverse :func:`pack`."""
     unpacked: dict[str, Any] = data_of(zlib.decompress(data))
     return unpacked

@@ -1,11 +1,11 @@
-"""How matches ended, in the words of all status texts: counts, and reasons of failures."""
+"""Texts on how matches ended: counts, and reasons of failures."""
 
 import re
 
 from cheaptalk.rules import counted
 
 FAILED_CALL = re.compile(r'call for "([^"]*)" in request \d+: ')
-"""How the reason of a match begins whose call failed: the seat, and which request it was."""
+"""Start of the reason of a match whose call failed: the actor and the request."""
 HTTPS = re.compile(r"; if it speaks https, write https://[^;]*")
 """A hint for a server that no call has reached."""
 

@@ -1,4 +1,4 @@
-"""Why a call would be answered from a cache, or not: what is stored, and in what it differs."""
+"""Explains why a cache would or would not answer a call, and how it differs from stored ones."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -6,37 +6,37 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cheaptalk.atomic_files import read_whole
 from cheaptalk.models import ModelCall
 from cheaptalk.records.cache import Cache, Replicate, Request, differences, nearest
 from cheaptalk.records.store.backend import StoreError
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.whole_files import read_whole
 
 
 class AskedCall(NamedTuple):
-    """A call to be explained.
+    """A call to explain.
 
     Attributes:
-        place: where it stands, in words.
-        match: whose it was; None where nobody knows.
-        cached: whether it was answered from a cache.
+        location: a description of where it occurs.
+        match: its match; None if unknown.
+        cached: whether its response came from a cache.
     """
 
-    place: str
+    location: str
     request: Request
     match: str | None
     cached: bool = False
 
 
 class Explanation(NamedTuple):
-    """What a cache has for a call.
+    """What a cache contains for a call.
 
     Attributes:
-        call: where the call stands, in words.
-        hit: whether it would be answered.
+        call: a description of where the call occurs.
+        hit: whether the cache would answer it.
         result: the same in a sentence.
-        differences: between it and the nearest request that is stored, where others are.
+        differences: from the most similar stored request, if there is one.
     """
 
     call: str
@@ -48,83 +48,87 @@ class Explanation(NamedTuple):
 def explain_match(
     cache: Cache, store: Store, match: str, *, request: int | None = None, seat: str | None = None
 ) -> list[Explanation]:
-    """What a cache has for the calls of a recorded match, or of one that is under way.
+    """Explain the calls of a match, ended or under way.
 
     Args:
-        match: its id, or the beginning of one.
-        request: only this question's calls.
-        seat: only this seat's calls.
+        match: its id, or the beginning of its id.
+        request: only calls of this request.
+        seat: only calls of this actor.
 
     Raises:
         StoreError: there is no such match or call.
-        CheaptalkError: an earlier version began the match, and did not note its seed.
+        CheaptalkError: an earlier version began the match and did not record its seed.
     """
-    found = list(_calls_of(store, match))
-    wanted = {"request": request, "seat": seat}
-    chosen = [
-        one for one in found
-        if all(value is None or one.request.data["replicate"][key] == value
-               for key, value in wanted.items())
+    calls = list(_calls_of(store, match))
+    criteria = {"request": request, "actor": seat}
+    selected = [
+        call for call in calls
+        if all(value is None or call.request.data["replicate"][key] == value
+               for key, value in criteria.items())
     ]  # fmt: skip
-    if not chosen:
-        there = ", ".join(dict.fromkeys(one.place.partition(",")[0] for one in found))
-        if there:
-            raise StoreError(f"{match}: there is no such call to a model; there are: {there}")
-        raise StoreError(f"{match}: no call to a model was made")
-    return [explain_call(cache, one) for one in chosen]
+    if not selected:
+        existing = ", ".join(dict.fromkeys(call.location.partition(",")[0] for call in calls))
+        if existing:
+            raise StoreError(f"{match}: no such call to a model; available: {existing}")
+        raise StoreError(f"{match}: the match contains no call to a model")
+    return [explain_call(cache, call) for call in selected]
 
 
 def explain_file(cache: Cache, file: Path) -> Explanation:
-    """What a cache has for a call in a file: as stores keep it, with its replicate if it has one.
+    """Explain a call in a file: JSON as in a store, optionally with its replicate.
 
     Raises:
-        StoreError: it holds none.
+        StoreError: the file contains no call.
     """
     try:
         data = json.loads(read_whole(file))
         replicate = data.pop("replicate", None)
         call = ModelCall.model_validate(data).model_dump(mode="json", exclude_none=True)
-        here = replicate and Replicate(**replicate)
+        parsed = replicate and Replicate(**replicate)
     except (AttributeError, TypeError, ValueError) as error:
-        raise StoreError(f"{file} holds no call to a model: {error}") from None
-    return explain_call(cache, AskedCall(str(file), Request.of(call, here or None), None))
+        raise StoreError(f"{file} contains no valid call to a model: {error}") from None
+    return explain_call(cache, AskedCall(str(file), Request.of(call, parsed or None), None))
 
 
-def explain_call(cache: Cache, asked: AskedCall) -> Explanation:
-    """What a cache has for a call, and in what the nearest other request differs."""
-    hit = cache.find(asked.request)
-    own = hit is not None and hit.match == asked.match and not asked.cached
-    if hit is not None and not own:
-        made = datetime.fromtimestamp(hit.made).astimezone().strftime("%Y-%m-%d %H:%M")
-        return Explanation(asked.place, True, f"hit: bought for match {hit.match} on {made}", ())
-    near = nearest(cache, asked.request, asked.match)
-    lines = [] if near is None else list(differences(asked.request.data, near.request))
-    now = "a hit from now on; it was bought for this match itself" if own else "miss"
-    where = (
-        "nothing else is stored" if near is None
-        else f"the nearest other request, of match {near.match}, differs in"
+def explain_call(cache: Cache, call: AskedCall) -> Explanation:
+    """Explain a call: whether the cache answers it, and how the most similar request differs."""
+    hit = cache.find(call.request)
+    is_own = hit is not None and hit.match == call.match and not call.cached
+    if hit is not None and not is_own:
+        date = datetime.fromtimestamp(hit.made).astimezone().strftime("%Y-%m-%d %H:%M")
+        return Explanation(call.location, True, f"hit: bought for match {hit.match} on {date}", ())
+    nearest_entry = nearest(cache, call.request, call.match)
+    lines = (
+        [] if nearest_entry is None else list(differences(call.request.data, nearest_entry.request))
+    )
+    verdict = "a hit from now on; it was bought for this match itself" if is_own else "miss"
+    comparison = (
+        "the cache contains no other request" if nearest_entry is None
+        else f"the nearest other request, of match {nearest_entry.match}, differs in"
     )  # fmt: skip
-    return Explanation(asked.place, own, f"{now}; {where}", lines)
+    return Explanation(call.location, is_own, f"{verdict}; {comparison}", lines)
 
 
 def _calls_of(store: Store, match: str) -> Iterator[AskedCall]:
-    """The calls of a match, recorded or not."""
+    """Yield the model calls of a match, recorded or in the ledger."""
     record = store.find(match)
     seed = record.body.get("seed")
     if seed is None:
         raise CheaptalkError(
-            f"the seed of match {record.id} is not in the store: it was begun by an earlier "
-            "version; resume its study first"
+            f"the store does not contain the seed of match {record.id}, because an earlier version "
+            "began it; resume its study first"
         )
-    made: list[tuple[int, str, int, dict[str, Any]]] = [
-        (answer.request, answer.seat, attempt, call)
+    calls: list[tuple[int, str, int, dict[str, Any]]] = [
+        (answer.request, answer.actor, attempt, call)
         for answer in record.answers
         for attempt, call in enumerate(answer.calls)
     ]
     open_calls = store.open_calls(record.id)
-    made += [(call["request"], call["seat"], call["attempt"], call) for call in open_calls]
-    for request, seat, attempt, call in made:
+    calls += [(call["request"], call["actor"], call["attempt"], call) for call in open_calls]
+    for request, actor, attempt, call in calls:
         if "model" in call["call"]:
-            place = f"request {request} {seat}{f', attempt {attempt}' if attempt else ''}"
-            asked = Request.of(call["call"], Replicate(seed, request, seat, attempt))
-            yield AskedCall(place, asked, record.id, bool((call["reply"] or {}).get("cached")))
+            location = f"request {request} {actor}{f', attempt {attempt}' if attempt else ''}"
+            cache_request = Request.of(call["call"], Replicate(seed, request, actor, attempt))
+            yield AskedCall(
+                location, cache_request, record.id, bool((call["reply"] or {}).get("cached"))
+            )

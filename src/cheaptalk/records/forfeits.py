@@ -1,4 +1,4 @@
-"""Forfeits: who ended a match by giving no valid answer, and what they gave instead."""
+"""Forfeits: which player ended a match without a valid answer, and with which kind of answer."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -7,43 +7,42 @@ from cheaptalk.players import Kind
 from cheaptalk.text import plain
 
 VALID = (Kind.OK, Kind.REPAIRED, Kind.STOOD_IN)
-"""Kinds of answers that are one."""
+"""Kinds of valid answers."""
 
 
 class Forfeit(NamedTuple):
-    """Who forfeited a match; nobody else at its table has anything to do with it.
+    """A forfeit of a match by one player.
 
     Attributes:
-        player: what the study calls them.
-        place: where they sat.
-        kind: what their answer was.
-        model: the model string; None of one that is no model.
-
+        player: the player's label.
+        seat: the player's seat.
+        kind: the kind of its answer.
+        model: the model string; None if the player is not a model.
     >>> str(Forfeit("gpt", "player_2", Kind.TIMED_OUT, "openai/gpt-4o"))
     'forfeited by gpt as player_2: timed out'
     """
 
     player: str
-    place: str
+    seat: str
     kind: Kind
     model: str | None = None
 
     def __str__(self) -> str:
-        return f"forfeited by {self.player} as {self.place}: {plain(self.kind)}"
+        return f"forfeited by {self.player} as {self.seat}: {plain(self.kind)}"
 
 
 def invalid(kinds: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, Kind]]:
-    """The places that gave an answer that is none, and of which kind.
+    """Yield the seats with invalid answers, and their kinds.
 
     >>> list(invalid({"alice": {"ok": 2}, "bob": {"ok": 1, "refused": 1}}))
     [('bob', <Kind.REFUSED: 'refused'>)]
     """
-    for place, counts in kinds.items():
+    for seat, counts in kinds.items():
         for kind, count in counts.items():
             if count and kind not in VALID:
-                yield place, Kind(kind)
+                yield seat, Kind(kind)
 
 
 def blamed(forfeits: Iterable[Forfeit]) -> str | None:
-    """Forfeits in one line; None where there is none."""
+    """Describe forfeits in one line; return None if there are none."""
     return "; ".join(map(str, forfeits)) or None

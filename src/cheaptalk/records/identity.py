@@ -1,4 +1,4 @@
-"""What makes games, players, deals and matches the same: digests of all that defines them."""
+"""Identity of games, players, instances and matches: digests of everything that defines them."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,18 +9,18 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from cheaptalk.rules import Game, game_box
+from cheaptalk.rules import Game, get_game
 
 SEPARATOR = "\x1f"
 
 
 def digest_key(data: Mapping[str, Any]) -> str:
-    """Data in the one form that is hashed and compared."""
+    """Return data in the canonical form that is hashed and compared."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
 
 def digest(*parts: object) -> str:
-    """Twenty hexadecimal digits that stand for these parts."""
+    """Return a digest of the parts: 20 hexadecimal digits."""
     return _digits(SEPARATOR.join(map(str, parts)))
 
 
@@ -30,12 +30,12 @@ def _digits(text: str) -> str:
 
 @dataclass(frozen=True)
 class Configuration:
-    """A game with its parameters, as a store keeps it; all matches that are read share it.
+    """A game with its parameters, as stored; matches that are read share it.
 
     Attributes:
-        game: its name.
-        version: of its rules.
-        parameters: by name, as JSON has them.
+        game: the game's name.
+        version: the version of its rules.
+        parameters: JSON values by name.
     """
 
     game: str
@@ -44,91 +44,101 @@ class Configuration:
 
     @cached_property
     def digest(self) -> str:
-        """Stands for it; see :func:`configuration_digest`."""
+        """The digest; see :func:`configuration_digest`."""
         return digest(self.game, self.version, digest_key(self.parameters))
 
     @cached_property
     def rules(self) -> Game:
-        """The game by the rules that are installed.
+        """The game under the installed rules.
 
         Raises:
             UnknownName: the game is not installed.
-            pydantic.ValidationError: the parameters do not fit these rules.
+            pydantic.ValidationError: the parameters do not fit the installed rules.
         """
         return game_of(self.game, digest_key(self.parameters))
 
 
 @cache
 def game_of(name: str, parameters: str) -> Game:
-    """A game with its parameters as JSON; one object for equal ones."""
-    return game_box(name).rules.model_validate_json(parameters)
+    """Return the game with parameters in JSON; equal calls return the same object."""
+    return get_game(name).rules.model_validate_json(parameters)
 
 
 def configuration_digest(game: Game) -> str:
-    """Stands for a game with its parameters, under this version of its rules."""
+    """Return the digest of a game with its parameters and rules version."""
     return Configuration(game.name, game.version, game.model_dump(mode="json")).digest
 
 
 def player_digest(spec: BaseModel) -> str:
-    """Stands for a player: all settings that make it, and not what a study calls it."""
+    """Return the digest of a player's settings, without its label."""
     return written_player_digest(spec.model_dump(mode="json"))
 
 
 def written_player_digest(spec: Mapping[str, Any]) -> str:
-    """:func:`player_digest` of settings as a store keeps them."""
-    return digest("player", digest_key(spec))
+    """Return :func:`player_digest` for settings as stored."""
+    return digest("player", digest_key(_as_digested(spec)))
+
+
+def _as_digested(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Restore the former prefix of remote agents, so that match ids don't change."""
+    model = spec.get("model")
+    if isinstance(model, str) and model.startswith("remote/"):
+        return {**spec, "model": f"guest/{model.removeprefix('remote/')}"}
+    return spec
 
 
 def study_digest(name: str, spec: Mapping[str, Any]) -> str:
-    """Stands for a study as a store keeps it."""
+    """Return the digest of a study as stored."""
     return digest("study", name, digest_key(spec))
 
 
 def roster_digest(study_id: int, player_id: int, label: str) -> str:
-    """Stands for what a study calls one of its players."""
+    """Return the digest of a player's label in a study."""
     return digest("roster", study_id, player_id, label)
 
 
 def written_judge_digest(spec: Mapping[str, Any]) -> str:
-    """Stands for a judge: its rubric, and its model with all settings."""
+    """Return the digest of a judge: its rubric, and its model with all settings."""
     return digest("judge", digest_key(spec))
 
 
-def written_deal_digest(deal: Mapping[str, Any]) -> str:
-    """Stands for a deal that was taken over from another match."""
-    return digest("deal", json.dumps(deal, sort_keys=True))
+def written_instance_digest(instance: Mapping[str, Any]) -> str:
+    """Return the digest of an instance that was reused from another match."""
+    return digest("deal", json.dumps(instance, sort_keys=True))
 
 
 def match_digest(
-    configuration: str, deal_seed: str, deal: str, repeat: int, players: Iterable[str]
+    configuration: str, instance_seed: str, instance: str, repeat: int, players: Iterable[str]
 ) -> str:
-    """Stands for a match that was planned.
+    """Return the id of a planned match.
 
     Args:
-        configuration: the digest of its game with its parameters.
-        deal_seed: the seed that its deal is drawn with.
-        deal: the deal as JSON where it was taken over; empty where it was drawn.
-        repeat: counts repetitions on the deal.
-        players: the digests of those in its places, in order.
+        configuration: the digest of its configuration.
+        instance_seed: the seed of its instance.
+        instance: the instance as JSON if it was reused; empty if it was drawn.
+        repeat: counts repetitions on the instance.
+        players: the digests of its players in the order of seats.
     """
-    own = f"{configuration}{SEPARATOR}{deal_seed}{SEPARATOR}{deal}{SEPARATOR}{repeat}"
-    return _digits(SEPARATOR.join((own, *players)))  # as digest of all these, in half the time
+    own_parts = f"{configuration}{SEPARATOR}{instance_seed}{SEPARATOR}{instance}{SEPARATOR}{repeat}"
+    return _digits(SEPARATOR.join((own_parts, *players)))  # equals digest(), in half the time
 
 
 def imported_match_digest(
     system: str,
     game_id: str,
     configuration: str,
-    deal: str,
+    instance: str,
     answers: Sequence[Mapping[str, Any]],
     players: Iterable[str],
 ) -> str:
-    """Stands for a match that was imported.
+    """Return the id of an imported match.
 
     Args:
-        system, game_id: where it comes from, and what that calls it.
-        configuration, deal, players: as in :func:`match_digest`.
-        answers: as the record keeps them.
+        system, game_id: the other system, and its id of the game.
+        configuration, instance, players: see :func:`match_digest`.
+        answers: the answers as recorded.
     """
-    moves = json.dumps(answers, sort_keys=True)
-    return digest(system, game_id, configuration, deal, moves, *players)
+    digested = [{"seat" if key == "actor" else key: value for key, value in answer.items()}
+                for answer in answers]  # fmt: skip
+    moves = json.dumps(digested, sort_keys=True)  # with the former key, so that ids don't change
+    return digest(system, game_id, configuration, instance, moves, *players)

@@ -1,8 +1,8 @@
-"""The integrity of a store: every row read, every reference followed, every ended match replayed.
+"""Integrity checks of a store: reads every row, follows every reference, replays ended matches.
 
-A store keeps most facts twice: a match's id is a hash of what defines it, and its outcome, payoffs
-and costs follow from the answers in its body. Whatever was changed by hand or by a failing disk
-shows where the two differ.
+A store contains most facts twice: a match's id is a hash of its definition, and its outcome,
+payoffs and costs follow from the answers in its body. Manual changes and disk errors show where the
+two differ.
 """
 
 import time
@@ -23,19 +23,19 @@ from cheaptalk.records.identity import (
     match_digest,
     roster_digest,
     study_digest,
-    written_deal_digest,
+    written_instance_digest,
     written_judge_digest,
     written_player_digest,
 )
 from cheaptalk.records.judgements import ledger_place
 from cheaptalk.records.record import SETTLED, MatchRecord, OtherVersion, ended
 from cheaptalk.records.repeated_replies import RepeatedReplies, RepeatedReply
-from cheaptalk.records.shapes import DamagedValue
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import DamagedStore
 from cheaptalk.records.store.column_types import Choice, Plain, Shaped
 from cheaptalk.records.store.reader import StoreReader, chunks, nowhere_in
 from cheaptalk.records.store.views import changed_views
+from cheaptalk.records.validation import DamagedValue
 from cheaptalk.rules import CheaptalkError, UnknownName, counted
 from cheaptalk.rules.errors import shown
 
@@ -43,11 +43,11 @@ matches, members, calls = schema.matches, schema.members, schema.calls
 RowValues: TypeAlias = Mapping[Any, Any]
 EMPTY: RowValues = {}
 AT_ONCE = 500
-"""Rows that are read together."""
+"""Rows per read."""
 
 
 class Hurt(NamedTuple):
-    """Something that is not as it was written.
+    """Damage of one item.
 
     Attributes:
         what: the match, call or row; ``the database`` for its file.
@@ -60,15 +60,15 @@ class Hurt(NamedTuple):
 
 @dataclass
 class Integrity:
-    """What came of examining a store.
+    """The result of examining a store.
 
     Attributes:
-        rows: how many rows each table has, as far as they can be read.
-        replayed: matches that were played again from their record.
-        other_rules: ended matches that the installed rules do not replay.
-        hurts: what is not as it was written.
-        repeated: replies that are recorded for two requests.
-        seconds: how long it took.
+        rows: the number of rows of each table, as far as they can be read.
+        replayed: the number of matches that were replayed.
+        other_rules: the number of ended matches that the installed rules can't replay.
+        hurts: the damaged items.
+        repeated: responses that are recorded for two requests.
+        seconds: the duration.
     """
 
     rows: Counter[str] = field(default_factory=Counter)
@@ -80,41 +80,41 @@ class Integrity:
 
     @property
     def hurt_matches(self) -> int:
-        """How many matches are hurt."""
+        """The number of damaged matches."""
         return len({hurt.what for hurt in self.hurts if hurt.what.startswith("match ")})
 
 
 def examine(
-    store: StoreReader, progress: Callable[[int, int], None] = lambda done, of: None
+    store: StoreReader, progress: Callable[[int, int], None] = lambda count, total: None
 ) -> Integrity:
-    """Read everything in a store, and replay every match that ended.
+    """Read everything in a store, and replay every ended match.
 
-    What is hurt is no error: it is in what comes back.
+    Damage raises no error: it is part of the result.
 
     Args:
-        progress: told how many matches were looked at, and of how many.
+        progress: called with the number of examined matches and the total.
     """
-    begun = time.monotonic()
-    found = Integrity()
+    started = time.monotonic()
+    integrity = Integrity()
     hurts: dict[Hurt, None] = {}
     try:
-        damage = store.backend.damage(whole=True)
+        damage = store.backend.damage(full=True)
         hurts |= {Hurt("the database", damage): None} if damage else {}
     except CheaptalkError as error:
         hurts[Hurt("the database", _reason(error))] = None
-    for hurt in _examined(store, found, progress):
+    for hurt in _examined(store, integrity, progress):
         hurts[hurt] = None
-    found.hurts = list(hurts)
-    found.seconds = time.monotonic() - begun
-    return found
+    integrity.hurts = list(hurts)
+    integrity.seconds = time.monotonic() - started
+    return integrity
 
 
 def _examined(
-    store: StoreReader, found: Integrity, progress: Callable[[int, int], None]
+    store: StoreReader, integrity: Integrity, progress: Callable[[int, int], None]
 ) -> Iterator[Hurt]:
     unreadable = set()
     for table in schema.metadata.sorted_tables:
-        for key, hurt in _rows(store, table, found.rows):
+        for key, hurt in _rows(store, table, integrity.rows):
             yield hurt
             unreadable |= {key} if table is matches else set()
     for step in (
@@ -132,15 +132,15 @@ def _examined(
             yield Hurt("the database", _reason(error))
     numbers = [number for (number,) in _keys(store, matches) if number not in unreadable]
     replies = RepeatedReplies()
-    for done, some in enumerate(chunks(numbers, AT_ONCE)):
-        yield from _matches(store, some, found, replies)
-        progress(min((done + 1) * AT_ONCE, len(numbers)), len(numbers))
-    with suppress(CheaptalkError):  # a row that cannot be read is reported above
-        found.repeated.extend(replies.of_open_calls(store))
+    for batch, chunk in enumerate(chunks(numbers, AT_ONCE)):
+        yield from _matches(store, chunk, integrity, replies)
+        progress(min((batch + 1) * AT_ONCE, len(numbers)), len(numbers))
+    with suppress(CheaptalkError):  # unreadable rows are reported above
+        integrity.repeated.extend(replies.of_open_calls(store))
 
 
 def _reason(error: CheaptalkError) -> str:
-    """What is wrong, without what to do about it."""
+    """Return the problem, without the remedy."""
     return error.what if isinstance(error, DamagedStore) else str(error)
 
 
@@ -148,37 +148,37 @@ def _reason(error: CheaptalkError) -> str:
 
 
 def _keys(store: StoreReader, table: sa.Table) -> list[tuple[Any, ...]]:
-    """The primary keys of a table; none where they cannot be read."""
+    """Return the primary keys of a table; none if they can't be read."""
     keys = table.primary_key.columns
     try:
         with store.reading() as connection:
             return [tuple(row) for row in connection.execute(sa.select(*keys).order_by(*keys))]
-    except CheaptalkError:  # the database itself is hurt, which is said elsewhere
+    except CheaptalkError:  # damage of the database itself is reported elsewhere
         return []
 
 
 def _rows(store: StoreReader, table: sa.Table, rows: Counter[str]) -> Iterator[tuple[Any, Hurt]]:
-    """What is wrong with the rows of a table, each by itself, with the first part of its key."""
-    for some in chunks(_keys(store, table), AT_ONCE):
-        rows[table.name] += len(some)
-        for key, row in _read(store, table, some):
+    """Yield the problems of individual rows of a table, with the first part of their keys."""
+    for chunk in chunks(_keys(store, table), AT_ONCE):
+        rows[table.name] += len(chunk)
+        for key, row in _read(store, table, chunk):
             if not isinstance(row, CheaptalkError):
                 for problem in _problems(table, row):
                     yield key[0], Hurt(_name(table, key, row), problem)
             else:
-                what = _match_name(store, key[0]) if table is matches else _name(table, key)
-                yield key[0], Hurt(what, _reason(row))
+                name = _match_name(store, key[0]) if table is matches else _name(table, key)
+                yield key[0], Hurt(name, _reason(row))
 
 
 def _read(
     store: StoreReader, table: sa.Table, keys: list[tuple[Any, ...]]
 ) -> Iterator[tuple[tuple[Any, ...], RowValues | CheaptalkError]]:
-    """Rows as they are stored, by their keys, or why one cannot be read."""
-    own = list(table.primary_key.columns)
-    query = sa.select(*map(_as_stored, table.c)).where(sa.tuple_(*own).in_(keys))
+    """Yield rows as stored with their keys, or the errors of reading them."""
+    key_columns = list(table.primary_key.columns)
+    query = sa.select(*map(_as_stored, table.c)).where(sa.tuple_(*key_columns).in_(keys))
     try:
         with store.reading() as connection:
-            found = connection.execute(query).mappings().all()
+            rows = connection.execute(query).mappings().all()
     except CheaptalkError as error:
         if len(keys) == 1:
             yield keys[0], error
@@ -186,12 +186,12 @@ def _read(
         for key in keys:
             yield from _read(store, table, [key])
     else:
-        for row in found:
-            yield tuple(row[one.name] for one in own), row
+        for row in rows:
+            yield tuple(row[column.name] for column in key_columns), row
 
 
 def _as_stored(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
-    """A column whose values are not looked at while they are read."""
+    """Return a column without the validation of its type."""
     if isinstance(column.type, Shaped):
         return sa.cast(column, sa.Text).label(column.name)
     plain = column.type.impl_instance if isinstance(column.type, Choice | Plain) else None
@@ -203,11 +203,11 @@ def _as_stored(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
 NUMBERS: dict[type[Any], tuple[type, ...]] = {
     sa.Integer: (int,), sa.Float: (int, float), sa.Boolean: (int,),
 }  # fmt: skip
-"""What stands in columns of numbers."""
+"""Python types of numeric columns."""
 
 
 def _problems(table: sa.Table, row: RowValues) -> list[str]:
-    """What is wrong with the values of a row, by themselves or together."""
+    """Return the problems with the values of a row, individually and together."""
     values, problems = dict(row), []
     for column in table.c:
         value, kind = row[column.name], column.type
@@ -216,17 +216,17 @@ def _problems(table: sa.Table, row: RowValues) -> list[str]:
             if not column.nullable:
                 problems.append(f"{column.name} is missing")
         elif numbers and not isinstance(value, numbers):
-            problems.append(f"{column.name} is no number")
+            problems.append(f"{column.name} is not a number")
         elif isinstance(kind, Shaped | Choice | Plain):
             try:
                 values[column.name] = kind.read(value)
             except DamagedValue as error:
                 problems.append(f"{column.name}: {error}")
     if table is calls and not problems and not _asks(values["call"]):
-        problems.append("call: it asks nobody anything")
+        problems.append("call: it contains no messages or question")
     digest_of = DIGESTS.get(table.name)
     if digest_of and not problems and values["digest"] not in (None, digest_of(values)):
-        problems.append("its digest is that of something else")
+        problems.append("its digest does not match its contents")
     return problems
 
 
@@ -239,135 +239,139 @@ DIGESTS: dict[str, Callable[[RowValues], str]] = {
         Configuration(row["game"], row["version"], row["parameters"]).digest
     ),
 }
-"""What the digest of a row is to be, by table."""
+"""The expected digest of a row, by table."""
 
 
 def _asks(call: Mapping[str, Any]) -> bool:
-    """Whether a call is one to a model or to a person."""
+    """Return whether a call is addressed to a model or a person."""
     return bool(call.get("messages") if "model" in call else call.get("question"))
 
 
 def _match_name(store: StoreReader, number: int) -> str:
-    """What people know a match by of which no more may be readable."""
+    """Return the displayed name of a match that may be unreadable."""
     with store.reading() as connection:
         id_ = connection.scalar(sa.select(matches.c.id).where(matches.c.number == number))
     return f"match {id_}"
 
 
-def _name(table: sa.Table, key: tuple[Any, ...], known: RowValues = EMPTY) -> str:
-    """What people know a row by."""
-    if table is matches and known.get("id"):
-        return f"match {known['id']}"
-    if table is calls and known.get("match_id"):
-        return f"{ledger_place(known['match_id'])}, call {key[0]}"
-    if table is schema.studies and known.get("name"):
-        return f"study {known['name']}"
+def _name(table: sa.Table, key: tuple[Any, ...], row: RowValues = EMPTY) -> str:
+    """Return the displayed name of a row."""
+    if table is matches and row.get("id"):
+        return f"match {row['id']}"
+    if table is calls and row.get("match_id"):
+        return f"{ledger_place(row['match_id'])}, call {key[0]}"
+    if table is schema.studies and row.get("name"):
+        return f"study {row['name']}"
     return f"row {'/'.join(map(str, key))} of {table.name}"
 
 
-# What rows say of each other
+# Relations between rows
 
 
 def _views(store: StoreReader) -> Iterator[Hurt]:
-    """Views that are not as they were made."""
+    """Yield views that were changed or are missing."""
     with store.reading() as connection:
         for name in changed_views(connection):
-            yield Hurt(f"view {name}", "it is missing, or not as it was made")
+            yield Hurt(f"view {name}", "it is missing or was changed")
 
 
 def _shortfalls(store: StoreReader) -> Iterator[Hurt]:
-    """Studies that lack matches, as in a copy of a store's main file without its log."""
+    """Yield studies that lack matches, as in a copy of a store's main file without its log."""
     for study, problem in store.shortfalls():
         yield Hurt(f"study {study}", problem)
 
 
 def _references(store: StoreReader) -> Iterator[Hurt]:
-    """Rows that name others which are not there."""
+    """Yield rows that reference missing rows."""
     with store.reading() as connection:
         for table in schema.metadata.sorted_tables:
             for foreign in table.foreign_keys:
-                own, there = foreign.parent, foreign.column
-                lost = nowhere_in(own, sa.select(there))
-                query = sa.select(*table.primary_key.columns).where(lost)
+                column, target = foreign.parent, foreign.column
+                dangling = nowhere_in(column, sa.select(target))
+                query = sa.select(*table.primary_key.columns).where(dangling)
                 for key in connection.execute(query):
-                    problem = f"{own.name} names a row of {there.table.name} that is not there"
-                    own_name = table is matches and _match_name(store, key[0])
-                    yield Hurt(own_name or _name(table, tuple(key)), problem)
+                    problem = f"{column.name} references a missing row of {target.table.name}"
+                    name = table is matches and _match_name(store, key[0])
+                    yield Hurt(name or _name(table, tuple(key)), problem)
 
 
 def _memberships(store: StoreReader) -> Iterator[Hurt]:
-    """Matches that no study has, and calls and judgements of matches that are not in the store."""
+    """Yield matches without a study, and calls and judgements of missing matches."""
     ids = sa.select(matches.c.id)
     with store.reading() as connection:
-        lost = nowhere_in(matches.c.number, sa.select(members.c.match_number))
-        of_none = sa.select(matches.c.id).where(lost)
-        for id_ in connection.scalars(of_none):
-            yield Hurt(f"match {id_}", "no study has it")
+        without_study = nowhere_in(matches.c.number, sa.select(members.c.match_number))
+        query = sa.select(matches.c.id).where(without_study)
+        for id_ in connection.scalars(query):
+            yield Hurt(f"match {id_}", "it belongs to no study")
         for table, name in ((calls, "calls"), (schema.judgements, "judgements")):
-            other = sa.select(table.c.match_id).except_(ids)
-            for id_ in connection.scalars(other):
-                if ":" not in id_:  # a judge's calls, which stand under its name
-                    yield Hurt(f"match {id_}", f"there are {name} of it, and no match")
+            orphans = sa.select(table.c.match_id).except_(ids)
+            for id_ in connection.scalars(orphans):
+                if ":" not in id_:  # not a judge's calls, which have ids of their own
+                    yield Hurt(f"match {id_}", f"it has {name}, but is not in the store")
 
 
 def _purchases(store: StoreReader) -> Iterator[Hurt]:
-    """Matches that studies have not bought as they are recorded."""
-    bought = schema.purchases
+    """Yield matches whose purchases differ from their records."""
+    purchases = schema.purchases
     query = (
-        sa.select(matches.c.id, matches.c.calls, sa.func.coalesce(sa.func.sum(bought.c.calls), 0))
-        .join(bought, bought.c.match_number == matches.c.number, isouter=True)
+        sa.select(
+            matches.c.id, matches.c.calls, sa.func.coalesce(sa.func.sum(purchases.c.calls), 0)
+        )
+        .join(purchases, purchases.c.match_number == matches.c.number, isouter=True)
         .where(matches.c.status.in_(SETTLED))
         .group_by(matches.c.id, matches.c.calls)
     )
     with store.reading() as connection:
-        for id_, there, paid in connection.execute(query):
-            if there != paid:
-                yield Hurt(f"match {id_}", f"its record has {there} calls, and studies paid {paid}")
+        for id_, recorded, paid in connection.execute(query):
+            if recorded != paid:
+                problem = f"its record has {recorded} calls, but studies bought {paid}"
+                yield Hurt(f"match {id_}", problem)
 
 
 def _sendings(store: StoreReader) -> Iterator[Hurt]:
-    """Sendings of a call that are missing between others."""
-    key = (calls.c.match_id, calls.c.request, calls.c.seat, calls.c.attempt)
+    """Yield calls with gaps in the numbers of their attempts."""
+    key = (calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt)
     query = (
         sa.select(*key, sa.func.count(), sa.func.max(calls.c["try"]))
         .group_by(*key)
         .having(sa.func.count() != sa.func.max(calls.c["try"]))
     )
     with store.reading() as connection:
-        for id_, request, seat, attempt, there, last in connection.execute(query):
+        for id_, request, actor, attempt, count, last in connection.execute(query):
             yield Hurt(
                 ledger_place(id_),
-                f"of {last} sendings of call {attempt + 1} of {seat} in request {request} {there} "
-                "are there",
+                f"call {attempt + 1} of {actor} in request {request} had {last} attempts, but only "
+                f"{count} are recorded",
             )
 
 
 def _open_calls(store: StoreReader) -> Iterator[Hurt]:
-    """Open calls of seats that their match does not have, or of studies that are not there."""
-    asked = sa.select(calls.c.match_id, calls.c.seat).distinct().order_by(calls.c.match_id)
-    strange = sa.select(calls.c.id, calls.c.match_id, calls.c.study_id).where(
+    """Yield open calls of actors that the match doesn't have, or of missing studies."""
+    actors_query = sa.select(calls.c.match_id, calls.c.actor).distinct().order_by(calls.c.match_id)
+    orphans = sa.select(calls.c.id, calls.c.match_id, calls.c.study_id).where(
         nowhere_in(calls.c.study_id, sa.select(schema.studies.c.id))
     )
     with store.reading() as connection:
-        for id_, match_id, study_id in connection.execute(strange):
-            place = f"{ledger_place(match_id)}, call {id_}"
-            yield Hurt(place, f"study_id names study {study_id}, which is not there")
-        seats = connection.execute(asked).all()
-    for some in chunks(seats, AT_ONCE):
-        wanted = matches.c.id.in_({id_ for id_, _ in some})
+        for id_, match_id, study_id in connection.execute(orphans):
+            location = f"{ledger_place(match_id)}, call {id_}"
+            yield Hurt(location, f"study_id references study {study_id}, which is missing")
+        actors = connection.execute(actors_query).all()
+    for chunk in chunks(actors, AT_ONCE):
+        condition = matches.c.id.in_({id_ for id_, _ in chunk})
         try:
-            records = {record.id: record for record in store.records(where=wanted)}
-        except CheaptalkError:  # which is told where matches are looked at
+            records = {record.id: record for record in store.records(where=condition)}
+        except CheaptalkError:  # reported with the matches
             continue
-        for id_, seat in some:
-            if id_ in records and not _has_seat(records[id_], seat):
-                yield Hurt(f"match {id_}", f"there are calls of {shown(seat)}, a seat it has not")
+        for id_, actor in chunk:
+            if id_ in records and not _has_seat(records[id_], actor):
+                problem = f"it has calls of {shown(actor)}, which is not one of its actors"
+                yield Hurt(f"match {id_}", problem)
 
 
-def _has_seat(record: MatchRecord, seat: str) -> bool:
-    """Whether a match has a seat; true where the installed rules cannot tell."""
+def _has_seat(record: MatchRecord, actor: str) -> bool:
+    """Return whether a match has an actor; true if the installed rules can't tell."""
     try:
-        return seat in record.at
+        return actor in record.at
     except CheaptalkError:
         return True
 
@@ -376,15 +380,15 @@ def _has_seat(record: MatchRecord, seat: str) -> bool:
 
 
 def _matches(
-    store: StoreReader, numbers: list[int], found: Integrity, replies: RepeatedReplies
+    store: StoreReader, numbers: list[int], integrity: Integrity, replies: RepeatedReplies
 ) -> Iterator[Hurt]:
-    """What is wrong with some matches; read one by one where they cannot be read together."""
+    """Yield the damage of matches, read one at a time if they can't be read together."""
     try:
         records = list(store.records(bodies=True, where=matches.c.number.in_(numbers)))
     except CheaptalkError as error:
         if len(numbers) > 1:
             for number in numbers:
-                yield from _matches(store, [number], found, replies)
+                yield from _matches(store, [number], integrity, replies)
             return
         yield Hurt(_match_name(store, numbers[0]), _reason(error))
         return
@@ -392,106 +396,114 @@ def _matches(
     for record in records:
         problems: list[str] = []
         try:
-            found.repeated.extend(replies.of_match(record) if record.over else ())
-            problems.extend(_of_match(record, sent.get(record.id, {}), found))
+            integrity.repeated.extend(replies.of_match(record) if record.over else ())
+            problems.extend(_of_match(record, sent.get(record.id, {}), integrity))
         except (OtherVersion, UnknownName):
-            found.other_rules += 1
+            integrity.other_rules += 1
         except CheaptalkError as error:
             problems.append(_reason(error))
         yield from (Hurt(f"match {record.id}", problem) for problem in problems)
 
 
 CallPlace: TypeAlias = tuple[int, str, int]
-"""A request, a seat, and a call's place within the answer."""
+"""A request, an actor, and a call's index in the answer."""
 
 
 def _sent(store: StoreReader, ids: Iterable[str]) -> dict[str, dict[CallPlace, int]]:
-    """How many sendings of each call the ledger still holds, by match."""
-    key = [calls.c.match_id, calls.c.request, calls.c.seat, calls.c.attempt]
+    """Return the number of attempts of each call in the ledger, by match."""
+    key = [calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt]
     query = sa.select(*key, sa.func.count()).where(calls.c.match_id.in_(list(ids))).group_by(*key)
     with store.reading() as connection:
         rows = connection.execute(query.order_by(calls.c.match_id)).all()
     return {
-        id_: {(row[1], row[2], row[3]): row[4] for row in some}
-        for id_, some in groupby(rows, key=itemgetter(0))
+        id_: {(row[1], row[2], row[3]): row[4] for row in group}
+        for id_, group in groupby(rows, key=itemgetter(0))
     }
 
 
 def _of_match(
-    record: MatchRecord, sent: Mapping[CallPlace, int], found: Integrity
+    record: MatchRecord, sent: Mapping[CallPlace, int], integrity: Integrity
 ) -> Iterator[str]:
-    """What is wrong with a match that was read.
+    """Yield the problems of a match.
 
     Raises:
-        OtherVersion, UnknownName: the installed rules do not replay it.
-        CheaptalkError: its record cannot be read, or does not replay.
+        OtherVersion, UnknownName: the installed rules can't replay it.
+        CheaptalkError: its record is unreadable, or can't be replayed.
     """
     if not record.over:
         if record.outcome or record.payoffs or "answers" in record.body:
-            yield f"it is {record.status.value}, and its row says how it ended"
+            yield f"its status is {record.status.value}, but its row contains a result"
         return
     yield from _of_identity(record)
     for answer in record.answers:
         for attempt, call in enumerate(answer.calls):
-            there = sent.get((answer.request, answer.seat, attempt), 0)
-            if there != call["sending"] - 1:
+            sent_before = sent.get((answer.request, answer.actor, attempt), 0)
+            if sent_before != call["sending"] - 1:
                 yield (
-                    f"a call of {answer.seat} in request {answer.request} was sent "
-                    f"{counted(call['sending'], 'time')}, and {there} of those before the last "
-                    "are there"
+                    f"a call of {answer.actor} in request {answer.request} had "
+                    f"{counted(call['sending'], 'attempt')}, but {sent_before} of those before the "
+                    "last are recorded"
                 )
     table = record.replay()
-    found.replayed += 1
+    integrity.replayed += 1
     if not table.over:
-        yield "its answers end before the match does"
+        yield "its answers end before the match"
         return
-    again = ended(table, record.body["seed"], record.answers)
-    for one in fields(again):
-        if one.name in ("begun", "finished", "body"):
+    replayed = ended(table, record.body["seed"], record.answers)
+    for result_field in fields(replayed):
+        if result_field.name in ("begun", "finished", "body"):
             continue
-        kept, played = getattr(record, one.name), getattr(again, one.name)
-        if text_of(kept) != text_of(played) and kept is not None:
-            yield f"{one.name} is {text_of(kept)}, and its answers give {text_of(played)}"
+        recorded, computed = (
+            getattr(record, result_field.name),
+            getattr(replayed, result_field.name),
+        )
+        if text_of(recorded) != text_of(computed) and recorded is not None:
+            yield (
+                f"{result_field.name} is {text_of(recorded)}, but its answers result in "
+                f"{text_of(computed)}"
+            )
 
 
 def _of_identity(record: MatchRecord) -> Iterator[str]:
-    """What is wrong with what a match and its deal are called."""
+    """Yield the problems with the ids of a match and its instance."""
     if record.id not in _identities(record):
-        yield "its id is not that of its game, deal, seed and players"
-    if not record.body.get("source") and record.deal_key not in _deal_keys(record):
-        yield f"its deal is called {shown(record.deal_key)}, which is not the one in its record"
+        yield "its id does not match its game, instance, seed and players"
+    if not record.body.get("source") and record.instance_key not in _instance_keys(record):
+        yield (
+            f"its instance key is {shown(record.instance_key)}, which does not match the recorded "
+            "instance"
+        )
 
 
 def _identities(record: MatchRecord) -> set[str]:
-    """The ids that what is recorded of a match may give."""
+    """Return the ids that are consistent with a match's record."""
     body = record.body
     configuration = record.configuration.digest
     players = [written_player_digest(player["spec"]) for player in record.seats.values()]
-    deal = text_of(body["deal"])
+    instance = text_of(body["instance"])
     source = body.get("source")
     if source:
         answers = [answer.as_json() for answer in record.answers]
         return {
             imported_match_digest(
-                source["system"], record.deal_key, configuration, deal, answers, players
+                source["system"], record.instance_key, configuration, instance, answers, players
             )
         }
     return {
-        match_digest(configuration, _deal_seed(record), dealt, record.repeat, players)
-        for dealt in ("", deal)
+        match_digest(configuration, _instance_seed(record), instance_json, record.repeat, players)
+        for instance_json in ("", instance)
     }
 
 
-def _deal_seed(record: MatchRecord) -> str:
-    """The seed that the deal of a match was drawn with."""
+def _instance_seed(record: MatchRecord) -> str:
+    """Return the seed of a match's instance."""
     seed: str = record.body["seed"]
     return seed.removesuffix(f"/{record.repeat}") if record.repeat else seed
 
 
-def _deal_keys(record: MatchRecord) -> set[str]:
-    """What the deal of a match may be called: by its number, or by what it is if it was taken
-    over.
-    """
-    before, colon, _ = record.deal_key.rpartition(":")
-    taken_over = f"{before}{colon}{written_deal_digest(record.body['deal'])}"
-    return {_deal_seed(record).rpartition("/")[2], taken_over}
+def _instance_keys(record: MatchRecord) -> set[str]:
+    """Return the possible keys of a match's instance: its number, or its digest if it was
+    reused."""
+    before, colon, _ = record.instance_key.rpartition(":")
+    taken_over = f"{before}{colon}{written_instance_digest(record.body['instance'])}"
+    return {_instance_seed(record).rpartition("/")[2], taken_over}

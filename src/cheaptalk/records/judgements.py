@@ -1,4 +1,4 @@
-"""What judges said of recorded matches, kept apart from them: no player ever sees it."""
+"""Judgements of recorded matches, stored separately, so that players never see them."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -17,22 +17,22 @@ from cheaptalk.records.store.store import Store
 judges, judgements, calls = schema.judges, schema.judgements, schema.calls
 PREFIX = "judge"
 ANSWERS = "answers:"
-"""What stands before a person's code where judgements of matches have the match."""
-GIVEN = (Kind.OK, Kind.REPAIRED)
-"""The kinds of answers that are verdicts."""
+"""Prefix of a participant's code in place of a match id."""
+VERDICT_KINDS = (Kind.OK, Kind.REPAIRED)
+"""The kinds of valid judge answers."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a judge said of one item of a match.
+    """A judge's verdict on one item of a match.
 
     Attributes:
-        match_id: the match; or what :func:`answers_id` calls a person's answers.
-        judge: digest of the judge: its rubric and its model with all settings.
-        item: what was judged: ``REQUEST/SEAT`` for a move, a seat, ``match``, or what was asked.
-        kind: what became of the question to the judge.
-        verdict: what it said; None where it finally gave no valid answer.
-        calls: every call it took, with its reply.
+        match_id: the match, or :func:`answers_id` for a participant's answers.
+        judge: digest of the judge's rubric and model with all settings.
+        item: the judged item: ``REQUEST/ACTOR`` for an action, an actor, ``match``, or a question.
+        kind: the kind of the judge's answer.
+        verdict: the verdict; None if the judge gave no valid answer.
+        calls: all calls for it, with their responses.
         made: when, in seconds since 1970.
     """
 
@@ -45,45 +45,45 @@ class Judgement:
     made: float
 
     def as_json(self) -> dict[str, Any]:
-        """The judgement as plain data, without its match."""
+        """Return the judgement as plain data, without its match."""
         data = vars(self) | {"kind": self.kind.value}
         return {name: value for name, value in data.items() if name != "match_id"}
 
     @property
     def cost(self) -> Cost:
-        """What its calls took."""
+        """The cost of its calls."""
         return sum((cost_of(call["reply"]) for call in self.calls), Cost())
 
 
 def answers_id(participant: str) -> str:
-    """Under which name judgements of a person's free answers are kept."""
+    """Return the id under which judgements of a participant's free-text answers are stored."""
     return f"{ANSWERS}{participant}"
 
 
 def ledger_id(judge: str, match_id: str) -> str:
-    """Under which name the ledger keeps a judge's calls about a match, apart from the match's."""
+    """Return the id under which the ledger stores a judge's calls about a match."""
     return f"{PREFIX}:{judge}:{match_id}"
 
 
 def ledger_place(id_: str) -> str:
-    """For people, whose calls the ledger keeps under a name.
+    """Describe whose calls the ledger stores under an id.
 
     >>> ledger_place("4f1c"), ledger_place(ledger_id("aa8cc0d9", "4f1c"))
     ('match 4f1c', 'judge aa8cc0 on match 4f1c')
     >>> ledger_place(ledger_id("aa8cc0d9", answers_id("p7")))
     'judge aa8cc0 on answers of p7'
     """
-    prefix, _, rest = id_.partition(":")
+    prefix, _, remainder = id_.partition(":")
     if prefix != PREFIX:
         return f"match {id_}"
-    judge, _, match_id = rest.partition(":")
+    judge, _, match_id = remainder.partition(":")
     person = match_id.removeprefix(ANSWERS)
-    what = f"match {match_id}" if person == match_id else f"answers of {person}"
-    return f"judge {judge[:6]} on {what}"
+    subject = f"match {match_id}" if person == match_id else f"answers of {person}"
+    return f"judge {judge[:6]} on {subject}"
 
 
 def register_judge(store: Store, digest: str, spec: Mapping[str, Any]) -> None:
-    """Note all that makes a judge."""
+    """Store the definition of a judge."""
     with store.transaction() as connection:
         values = {"digest": digest, "spec": dict(spec)}
         connection.execute(insert(judges).values(values).on_conflict_do_nothing())
@@ -92,10 +92,10 @@ def register_judge(store: Store, digest: str, spec: Mapping[str, Any]) -> None:
 def write_judgement(
     connection: sa.Connection, study_id: int, judgement: Judgement, keys: list[CallKey]
 ) -> None:
-    """Store a judgement in the caller's transaction and drop its answered calls, now part of it.
+    """Store a judgement in the caller's transaction, and delete its answered calls from the ledger.
 
-    A verdict stays as it is. One that follows an answer without a verdict takes its place, and must
-    hold its calls, too.
+    An existing verdict is kept. A judgement without a verdict is replaced; the new one must include
+    its calls.
 
     Args:
         study_id: the study for which it was made.
@@ -106,18 +106,17 @@ def write_judgement(
         new.on_conflict_do_update(
             index_elements=["match_id", "judge", "item"],
             set_={name: new.excluded[name] for name in ("kind", "verdict", "calls", "made")},
-            where=judgements.c.kind.not_in(GIVEN),
+            where=judgements.c.kind.not_in(VERDICT_KINDS),
         )
     )
     for key in keys:
-        own = [calls.c[name] == value for name, value in key._asdict().items()]
-        connection.execute(sa.delete(calls).where(*own, calls.c.state == "answered"))
+        condition = [calls.c[name] == value for name, value in key._asdict().items()]
+        connection.execute(sa.delete(calls).where(*condition, calls.c.state == "answered"))
 
 
 def forget_answers(connection: sa.Connection, participant: str) -> None:
-    """Delete what judges read and said of a person's answers, in the caller's transaction.
-
-    What they took is then counted no more.
+    """Delete the judgements and judges' calls about a participant's answers, in the caller's
+    transaction. Their costs are no longer counted.
     """
     id_ = answers_id(participant)
     connection.execute(sa.delete(judgements).where(judgements.c.match_id == id_))
@@ -130,12 +129,12 @@ def forget_answers(connection: sa.Connection, participant: str) -> None:
 
 
 def judges_of(store: StoreReader, study: str) -> dict[str, dict[str, Any]]:
-    """The judges who judged matches of a study: their rubrics and models, by digest."""
+    """Return the judges of a study's matches, with rubrics and models, by digest."""
     return _specs(store, sa.select(judgements.c.judge).where(_of(study)))
 
 
 def specs_of_judges(store: StoreReader, digests: Collection[str]) -> dict[str, dict[str, Any]]:
-    """The rubrics and models of some judges, by digest."""
+    """Return the rubrics and models of judges by digest."""
     return _specs(store, list(digests))
 
 
@@ -152,80 +151,80 @@ def read_judgements(
     judge: str | None = None,
     match_id: str | None = None,
 ) -> Iterator[Judgement]:
-    """Judgements of a study's matches, of a judge, of a match, or all, in the order made."""
-    wanted = [
+    """Yield judgements of a study's matches, of a judge, of a match, or all, oldest first."""
+    conditions = [
         *([] if study is None else [_of(study)]),
         *([] if judge is None else [judgements.c.judge == judge]),
         *([] if match_id is None else [judgements.c.match_id == match_id]),
     ]
-    return _read(store, *wanted)
+    return _read(store, *conditions)
 
 
 def read_judged_answers(store: StoreReader, study: str) -> Iterator[Judgement]:
-    """Judgements of the free answers of a study's people, in the order made."""
+    """Yield judgements of the free-text answers of a study's participants, oldest first."""
     return _read(store, _of_people(study))
 
 
-def _read(store: StoreReader, *wanted: sa.ColumnElement[bool]) -> Iterator[Judgement]:
-    query = sa.select(*(judgements.c[one.name] for one in fields(Judgement))).where(*wanted)
+def _read(store: StoreReader, *conditions: sa.ColumnElement[bool]) -> Iterator[Judgement]:
+    columns = (judgements.c[column.name] for column in fields(Judgement))
+    query = sa.select(*columns).where(*conditions)
     with store.reading() as connection:
         paged = query.order_by(judgements.c.id).execution_options(yield_per=1000)
-        with connection.execute(paged) as found:
-            for row in found.mappings():
+        with connection.execute(paged) as result:
+            for row in result.mappings():
                 yield Judgement(**{**row, "kind": Kind(row["kind"])})
 
 
 def judged_items(store: StoreReader, study: str, judge: str) -> dict[tuple[str, str], Kind]:
-    """The items of a study that a judge was asked about, by match and item, and what came of it.
+    """Return the kind of a judge's answer on each item of a study, by match and item.
 
-    Those of people's answers stand under :func:`answers_id`.
+    The ids of participants' answers are those of :func:`answers_id`.
     """
     columns = judgements.c.match_id, judgements.c.item, judgements.c.kind
-    ours = _of(study) | _of_people(study)
-    query = sa.select(*columns).where(ours, judgements.c.judge == judge)
+    of_study = _of(study) | _of_people(study)
+    query = sa.select(*columns).where(of_study, judgements.c.judge == judge)
     with store.reading() as connection:
         rows = connection.execute(query)
         return {(match_id, item): Kind(kind) for match_id, item, kind in rows}
 
 
-def deals_of(store: StoreReader, study: str) -> dict[str, tuple[int, str]]:
-    """What each match of a study was played on: its configuration and deal."""
+def instances_of(store: StoreReader, study: str) -> dict[str, tuple[int, str]]:
+    """Return the configuration and instance of each match of a study."""
     matches = schema.matches.c
-    query = sa.select(matches.id, matches.configuration_id, matches.deal)
+    query = sa.select(matches.id, matches.configuration_id, matches.instance)
     with store.reading() as connection:
         rows = connection.execute(query.where(matches.number.in_(members_of(study))))
-        return {id_: (configuration, deal) for id_, configuration, deal in rows}
+        return {id_: (configuration, instance) for id_, configuration, instance in rows}
 
 
 def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
-    """What a judge has taken for a study so far, over all its runs and all sendings.
+    """Return a judge's cost for a study so far, over all runs and attempts.
 
-    As in what players took, matches of earlier forms of the study are counted, and calls that
-    another study has paid for are not. Calls of which older records do not say who paid are those
-    of the study for which the verdict was made.
+    As with players, superseded matches are included and calls that another study bought are not.
+    Calls without a recorded buyer are charged to the study for which the verdict was made.
     """
     start = ledger_id(judge, "")
     study_id = store.study_id(study)
-    waiting = sa.select(calls.c.reply).where(
+    in_ledger = sa.select(calls.c.reply).where(
         calls.c.match_id.startswith(start, autoescape=True), calls.c.study_id == study_id
     )
-    made = sa.select(judgements.c.calls, judgements.c.study_id).where(judgements.c.judge == judge)
+    judged = sa.select(judgements.c.calls, judgements.c.study_id).where(judgements.c.judge == judge)
     with store.reading() as connection:
-        open_ = sum(map(cost_of, connection.scalars(waiting)), Cost())
+        ledger_cost = sum(map(cost_of, connection.scalars(in_ledger)), Cost())
         recorded = (
             call["reply"]
-            for of, for_ in connection.execute(made)
-            for call in of
-            if call.get("bought_by", study if for_ == study_id else None) == study
+            for judgement_calls, made_for in connection.execute(judged)
+            for call in judgement_calls
+            if call.get("bought_by", study if made_for == study_id else None) == study
         )
-        return sum(map(cost_of, recorded), open_)
+        return sum(map(cost_of, recorded), ledger_cost)
 
 
 def judging_cost(store: StoreReader, study: str) -> Cost:
-    """What all judges have taken for a study so far; it is no part of the study's own cost."""
+    """Return the cost of all judges for a study so far, which is not part of the study's cost."""
     with store.reading() as connection:
-        known = connection.scalars(sa.select(judges.c.digest)).all()
-    return sum((judge_cost(store, judge, study) for judge in known), Cost())
+        digests = connection.scalars(sa.select(judges.c.digest)).all()
+    return sum((judge_cost(store, judge, study) for judge in digests), Cost())
 
 
 def _of(study: str) -> sa.ColumnElement[bool]:
@@ -234,11 +233,11 @@ def _of(study: str) -> sa.ColumnElement[bool]:
 
 def _of_people(study: str) -> sa.ColumnElement[bool]:
     people, studies = schema.participants.c, schema.studies.c
-    own = sa.select(studies.id).where(studies.name == study)
-    answers = sa.select(sa.literal(ANSWERS) + people.code).where(people.study_id.in_(own))
+    study_ids = sa.select(studies.id).where(studies.name == study)
+    answers = sa.select(sa.literal(ANSWERS) + people.code).where(people.study_id.in_(study_ids))
     return judgements.c.match_id.in_(answers)
 
 
 def _matches(study: str) -> Any:
-    ours = schema.matches.c.number.in_(members_of(study))
-    return sa.select(schema.matches.c.id).where(ours)
+    in_study = schema.matches.c.number.in_(members_of(study))
+    return sa.select(schema.matches.c.id).where(in_study)

@@ -1,4 +1,4 @@
-"""Line-ups: who sits in which place, written in short."""
+"""Short descriptions of the players in each seat."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -6,12 +6,12 @@ from operator import itemgetter
 from typing import TypeVar
 
 FEW = 3
-"""Places up to which each is shown by itself."""
+"""Maximum number of seats that are listed individually."""
 P = TypeVar("P")
 
 
 def line_up(labels: Sequence[str]) -> str:
-    """Labels in the order of places; where these are more than a few, runs are shortened.
+    """Join labels in the order of seats; with many seats, runs of equal labels are shortened.
 
     >>> line_up(["gpt", "gpt"]), line_up([*["gpt"] * 9, "fixed"])
     ('gpt / gpt', 'gpt x 9 / fixed')
@@ -23,29 +23,29 @@ def line_up(labels: Sequence[str]) -> str:
 
 
 def query_of(players: Mapping[str, str], without: str | None) -> dict[str, str]:
-    """What picks the matches of these players out in the viewer.
+    """Return the viewer's query for the matches of these players.
 
     Args:
-        players: labels by place or role.
-        without: a place that the matches do not have.
+        players: labels by seat or role.
+        without: a seat that the matches don't have.
 
     >>> query_of({"alice": "gpt"}, None)
-    {'player.alice': 'gpt'}
+    {'player_alice': 'gpt'}
     """
-    people = {f"player.{name}": label for name, label in players.items()}
-    return people | ({"without": without} if without else {})
+    query = {f"player_{name}": label for name, label in players.items()}
+    return query | ({"without": without} if without else {})
 
 
 def runs(seats: Mapping[str, P]) -> list[tuple[list[str], P]]:
-    """Who fills which places: the only place, or the first and the last of several in a row.
+    """Group consecutive seats by player: a single seat, or the first and last of a run.
 
     >>> runs({"p_1": "gpt", "p_2": "gpt", "p_3": "gpt", "p_4": "fixed"})
     [(['p_1', 'p_3'], 'gpt'), (['p_4'], 'fixed')]
     """
     if len(seats) <= FEW:
-        return [([place], player) for place, player in seats.items()]
-    found = []
+        return [([seat], player) for seat, player in seats.items()]
+    result = []
     for player, run in groupby(seats.items(), key=itemgetter(1)):
-        places = [place for place, _ in run]
-        found.append(([places[0], places[-1]] if len(places) > 1 else places, player))
-    return found
+        run_seats = [seat for seat, _ in run]
+        result.append(([run_seats[0], run_seats[-1]] if len(run_seats) > 1 else run_seats, player))
+    return result

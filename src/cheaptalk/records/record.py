@@ -1,4 +1,4 @@
-"""A match's record: self-describing, versioned, and enough to replay it."""
+"""A match's record: self-describing, versioned and sufficient to replay the match."""
 
 import time
 import zlib
@@ -18,54 +18,54 @@ from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.encoding import pack, text_of, unpack
 from cheaptalk.records.forfeits import Forfeit, blamed, invalid
 from cheaptalk.records.identity import Configuration
-from cheaptalk.records.shapes import Body, DamagedValue, EndedBody, check_shape
 from cheaptalk.records.store.backend import DamagedStore
+from cheaptalk.records.validation import Body, DamagedValue, EndedBody, check_shape
 from cheaptalk.rules import (
     CheaptalkError,
-    Deal,
     Game,
     Given,
+    Instance,
     ReplayMismatch,
     Result,
     RulesError,
     Table,
     UnknownName,
     explain,
-    game_box,
+    get_game,
     give,
 )
 from cheaptalk.rules.display import brief, html_table
 from cheaptalk.rules.errors import describe, first_problem, shown
 from cheaptalk.rules.game import expect_json
 
-FORMAT = 1
-"""Version of the record's layout."""
+FORMAT = 2
+"""Version of the record format."""
 
 
 class Status(StrEnum):
-    """How far a match has come."""
+    """The status of a match."""
 
     LIVE = "live"
-    """Begun: some answers are recorded, more are to come."""
+    """Started; some answers are recorded, others are pending."""
     FINISHED = "finished"
     FORFEITED = "forfeited"
-    """Ended because a seat finally failed to answer; no part of the score."""
+    """Ended because a player gave no valid answer; not scored."""
     FAILED = "failed"
-    """Stopped by an error that is not play; it can be resumed."""
+    """Stopped by a technical error; can be resumed."""
 
 
 class AnswerRecord(NamedTuple):
-    """One answer as recorded: who, to which request, of what kind, with every call it took."""
+    """A recorded answer: the request, the actor, the kind, the action and all calls for it."""
 
     request: int
-    seat: str
+    actor: str
     kind: Kind
     action: dict[str, Any] | None
     calls: Sequence[dict[str, Any]] = ()
 
     def as_json(self) -> dict[str, Any]:
         data: dict[str, Any] = {
-            "request": self.request, "seat": self.seat, "kind": self.kind, "action": self.action,
+            "request": self.request, "actor": self.actor, "kind": self.kind, "action": self.action,
         }  # fmt: skip
         if self.calls:
             data["calls"] = list(self.calls)
@@ -74,22 +74,22 @@ class AnswerRecord(NamedTuple):
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "AnswerRecord":
         return cls(
-            data["request"], data["seat"], Kind(data["kind"]), data["action"],
+            data["request"], data["actor"], Kind(data["kind"]), data["action"],
             tuple(data.get("calls", ())),
         )  # fmt: skip
 
 
-def scripted_answers(given: Sequence[Given]) -> list[AnswerRecord]:
-    """The answers of a match in which every seat is scripted."""
+def scripted_answers(answers: Sequence[Given]) -> list[AnswerRecord]:
+    """Return the records of answers without calls."""
     return [
-        AnswerRecord(request, seat, Kind.OK, action.model_dump(mode="json") if action else None)
-        for request, seat, action in given
+        AnswerRecord(request, actor, Kind.OK, action.model_dump(mode="json") if action else None)
+        for request, actor, action in answers
     ]
 
 
 @dataclass(slots=True)
 class Ended:
-    """The part of a match's row that play decides."""
+    """The columns of a match's row that depend on play."""
 
     status: Status
     reason: str | None
@@ -118,11 +118,11 @@ def ended(
     *,
     begun: float | None = None,
 ) -> Ended:
-    """Sum up a table that is over.
+    """Summarize a finished table.
 
     Args:
-        source: where an imported match comes from.
-        begun: when it began, in seconds since 1970; None where that is in the store, or not known.
+        source: the origin of an imported match.
+        begun: start in seconds since 1970; None if it is already stored or unknown.
     """
     paid = sum(
         (cost_of(call.get("reply")) for answer in answers for call in answer.calls
@@ -135,13 +135,13 @@ def ended(
     else:
         assert table.outcome is not None
         outcome = table.outcome.model_dump(mode="json")
-        payoffs = table.game.place_payoffs(table.outcome)
+        payoffs = table.game.seat_payoffs(table.outcome)
         expect_json(table.game.name, outcome)
     body: dict[str, Any] = {
         "format": FORMAT,
         "package": __version__,
         "seed": seed,
-        "deal": table.deal.model_dump(mode="json"),
+        "instance": table.instance.model_dump(mode="json"),
         "answers": [answer.as_json() for answer in answers],
     }
     if source:
@@ -156,20 +156,32 @@ def ended(
 
 
 def _count_kinds(table: Table, answers: Sequence[AnswerRecord]) -> dict[str, dict[str, int]]:
-    places = {seat.name: seat.place for seat in table.game.seats}
+    seats = {actor.name: actor.seat for actor in table.game.actors}
     kinds: dict[str, dict[str, int]] = {}
-    for (seat, kind), count in Counter((one.seat, one.kind) for one in answers).items():
-        counts = kinds.setdefault(places[seat], {})
+    for (actor, kind), count in Counter((answer.actor, answer.kind) for answer in answers).items():
+        counts = kinds.setdefault(seats[actor], {})
         counts[str(kind)] = counts.get(str(kind), 0) + count
     return kinds
 
 
+def _current(body: dict[str, Any]) -> dict[str, Any]:
+    """Convert a body of format 1, which used "deal" for instance and "seat" for actor."""
+    if not isinstance(body, dict) or body.get("format") != 1:
+        return body
+    answers = [_renamed(answer, "seat", "actor") for answer in body.get("answers", ())]
+    return _renamed(body, "deal", "instance") | {"answers": answers}
+
+
+def _renamed(data: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
+    return {new if key == old else key: value for key, value in data.items()}
+
+
 class UnreadBody(ReplayMismatch):
-    """A record's deal or answers are asked for, and it was read without them."""
+    """The instance or answers of a record that was read without its body were requested."""
 
 
 class OtherVersion(ReplayMismatch):
-    """A match recorded under another version of its game's rules, which are not to replay it."""
+    """A match was recorded under another version of the rules, which can't replay it."""
 
 
 @dataclass(frozen=True)
@@ -178,28 +190,28 @@ class MatchRecord:
 
     Attributes:
         id: hash of everything that defines the match.
-        configuration: the game, its parameters, and the version of its rules when it was played.
-        deal_key: equal for matches played on the same deal.
-        repeat: counts repetitions on one deal.
-        seats: by place, what the study calls the player and the settings that make it.
-        status, reason: how it ended and, if badly, why.
-        outcome, payoffs: in the game's terms; payoffs by place.
-        kinds: how many answers were of each kind, by place.
-        calls, input_tokens, output_tokens: what it took, replies from a cache left out.
-        finished, begun: when, in seconds since 1970; None where it has not, or nobody noted it. An
-            imported match finished when it was imported; see ``played``.
-        body: seed, deal, answers with every call; while live the seed alone.
-        unread: whether it was read without its body. Then ``body``, ``deal``, ``answers``,
-            ``played`` and whatever replays the match raise :class:`UnreadBody`.
-        cached_tokens, reasoning_tokens: of the input and of the output; None where nobody counted.
-        dollars: what it cost at the prices of the time, as far as these were known.
-        unpriced, uncounted, implausible: calls of unknown price, of unknown tokens, and of tokens
-            that as reported cannot be true; None where nobody counted.
+        configuration: the game, its parameters, and the rules version when it was played.
+        instance_key: equal for matches played on the same instance.
+        repeat: counts repetitions on one instance.
+        seats: the player's label and settings by seat.
+        status, reason: how it ended, and why if it failed or was forfeited.
+        outcome, payoffs: the outcome as the game defines it; payoffs by seat.
+        kinds: counts of answers by seat and kind.
+        calls, input_tokens, output_tokens: what its calls used, without cached responses.
+        finished, begun: times in seconds since 1970; None if not reached or not recorded. For an
+            imported match, ``finished`` is the time of the import; see ``played``.
+        body: seed, instance, and answers with all calls; for a live match only the seed.
+        unread: whether it was read without its body. Then ``body``, ``instance``, ``answers``,
+            ``played`` and methods that replay the match raise :class:`UnreadBody`.
+        cached_tokens, reasoning_tokens: parts of input and output tokens; None if unknown.
+        dollars: cost at the prices of the time, as far as known.
+        unpriced, uncounted, implausible: calls with an unknown price, unknown tokens, and
+            implausible reported tokens; None if unknown.
     """
 
     id: str
     configuration: Configuration
-    deal_key: str
+    instance_key: str
     repeat: int
     seats: dict[str, dict[str, Any]]
     status: Status
@@ -227,30 +239,32 @@ class MatchRecord:
     def _repr_html_(self) -> str:
         rows = [
             (
-                one.request,
-                one.seat,
-                text_of(one.action) if one.action else "forfeited",
+                answer.request,
+                answer.actor,
+                text_of(answer.action) if answer.action else "forfeited",
             )
-            for one in ([] if self.unread else self.answers)
+            for answer in ([] if self.unread else self.answers)
         ]
-        gains = ", ".join(f"{place} {gain:,.10g}" for place, gain in (self.payoffs or {}).items())
-        notes = [*filter(None, [gains and f"payoffs: {gains}", self.reason])]
+        payoffs = ", ".join(
+            f"{seat} {payoff:,.10g}" for seat, payoff in (self.payoffs or {}).items()
+        )
+        notes = [*filter(None, [payoffs and f"payoffs: {payoffs}", self.reason])]
         title = f"{self.game}, {self._players}: {self.status.value}"
-        return html_table(title, ["request", "seat", "answer"], rows, notes)
+        return html_table(title, ["request", "actor", "answer"], rows, notes)
 
     @property
     def game(self) -> str:
-        """The name of its game."""
+        """The game's name."""
         return self.configuration.game
 
     @property
     def version(self) -> int:
-        """The version of the rules that it was played under."""
+        """The rules version under which it was played."""
         return self.configuration.version
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters of its game, which other matches share."""
+        """The game's parameters; the object is shared by matches."""
         return self.configuration.parameters
 
     @property
@@ -259,115 +273,115 @@ class MatchRecord:
 
     @cached_property
     def body(self) -> dict[str, Any]:
-        """Seed, deal and answers.
+        """Seed, instance and answers.
 
         Raises:
-            UnreadBody: it was read without them.
-            DamagedStore: they are not as they were written.
+            UnreadBody: the match was read without its body.
+            DamagedStore: the body is damaged.
         """
         if self.unread or (self.over and self.packed is None):
             raise UnreadBody(
-                f"match {self.id} was read without its body, which holds its deal and answers; "
-                f'read it with store.records(STUDY, bodies=True) or store.find("{self.id}")'
+                f"match {self.id} was read without its body (instance and answers); read it with "
+                f'store.records(STUDY, bodies=True) or store.find("{self.id}")'
             )
         if self.packed is None:
             return {}
         try:
-            return check_shape(unpack(self.packed), EndedBody if self.over else Body)
+            return check_shape(_current(unpack(self.packed)), EndedBody if self.over else Body)
         except (zlib.error, ValueError, TypeError, DamagedValue) as error:
             raise self.damaged(str(error)) from error
 
-    def damaged(self, what: str) -> DamagedStore:
-        """That the record is not as it was written, as an error."""
-        return DamagedStore(f"the record of match {self.id}", what)
+    def damaged(self, problem: str) -> DamagedStore:
+        """Return the error for a damaged record."""
+        return DamagedStore(f"the record of match {self.id}", problem)
 
     @cached_property
     def imported(self) -> bool:
-        """Whether another system played it: how many tries an answer took is then not known."""
+        """Whether another system played it, so that the number of tries per answer is unknown."""
         return any("imported" in seat["spec"] for seat in self.seats.values())
 
     @property
     def played(self) -> str | None:
-        """When another system played it, as that wrote it; None where it did not."""
+        """When another system played it, in that system's format; None if it did not."""
         date = (self.body.get("source") or {}).get("date") if self.imported else None
         return None if date is None else str(date)
 
     @property
     def over(self) -> bool:
-        """Whether it ended in play, and is not played again."""
+        """Whether it ended in play and is not played again."""
         return self.status in SETTLED
 
     @cached_property
     def at(self) -> dict[str, str]:
-        """Places by seat."""
-        return {seat.name: seat.place for seat in self.rules.seats}
+        """Seats by actor."""
+        return {seat.name: seat.seat for seat in self.rules.actors}
 
-    def place_of(self, seat: str) -> str:
-        """The place of a seat that is named in the record.
+    def seat_of(self, actor: str) -> str:
+        """Return the seat of an actor named in the record.
 
         Raises:
-            DamagedStore: the game has no such seat.
+            DamagedStore: the game has no such actor.
         """
-        if seat not in self.at:
-            raise self.damaged(f"{self.game} has no seat {shown(seat)}")
-        return self.at[seat]
+        if actor not in self.at:
+            raise self.damaged(f"{self.game} has no actor {shown(actor)}")
+        return self.at[actor]
 
     @cached_property
     def rules(self) -> Game:
         try:
-            found = self.configuration.rules
+            game = self.configuration.rules
         except ValidationError as error:
             raise OtherVersion(
                 f"match {self.id} does not replay: its parameters do not fit version "
-                f"{game_box(self.game).rules.version} of the rules of {self.game}: {explain(error)}"
+                f"{get_game(self.game).rules.version} of the rules of {self.game}: {explain(error)}"
             ) from error
-        if self.seats.keys() != found.places.keys():
-            raise self.damaged(f"{self.game} has the places {', '.join(found.places)}")
-        return found
+        if self.seats.keys() != game.seats.keys():
+            raise self.damaged(f"the seats of {self.game} are {', '.join(game.seats)}")
+        return game
 
     @property
     def answers(self) -> list[AnswerRecord]:
         return [AnswerRecord.from_json(data) for data in self.body.get("answers", ())]
 
     @cached_property
-    def places(self) -> dict[str, str]:
-        """The roles of its places; a place is its own where the installed rules do not say it."""
+    def roles(self) -> dict[str, str]:
+        """The roles of its seats; a seat's own name if the installed rules can't replay it."""
         try:
-            known = self.rules.places
+            seat_roles = self.rules.seats
         except (OtherVersion, UnknownName):
-            known = {}
-        return {place: known.get(place, place) for place in self.seats}
+            seat_roles = {}
+        return {seat: seat_roles.get(seat, seat) for seat in self.seats}
 
-    def label(self, place: str) -> str:
-        """What the study calls the player of this place.
+    def label(self, seat: str) -> str:
+        """Return the label of the player in a seat.
 
         Raises:
-            DamagedStore: nobody sits there.
+            DamagedStore: the match has no such seat.
         """
-        if place not in self.seats:
-            raise self.damaged(f"nobody sits in {shown(place)}")
-        return str(self.seats[place]["label"])
+        if seat not in self.seats:
+            raise self.damaged(f"it has no seat {shown(seat)}")
+        return str(self.seats[seat]["label"])
 
     @property
     def forfeits(self) -> list[Forfeit]:
-        """Who forfeited it; nobody where it ended otherwise."""
+        """The forfeits; empty unless the match was forfeited."""
         if self.status is not Status.FORFEITED:
             return []
         return [
-            Forfeit(self.label(place), place, kind, self.seats[place]["spec"].get("model"))
-            for place, kind in invalid(self.kinds)
+            Forfeit(self.label(seat), seat, kind, self.seats[seat]["spec"].get("model"))
+            for seat, kind in invalid(self.kinds)
         ]
 
     @property
     def why(self) -> str | None:
-        """Why it ended badly, if it did, and by whose doing."""
+        """Why it failed or which player forfeited; None if it finished."""
         return blamed(self.forfeits) or self.reason
 
     def result(self) -> Result:
-        """The match as measures see it; only for one that finished, read with its body.
+        """Return the result for metrics; requires a finished match, read with its body.
 
         Raises:
-            OtherVersion: it was played under other rules than those installed.
+            OtherVersion: it was played under another version of the rules.
             ReplayMismatch: it did not finish.
             DamagedStore: its record is damaged.
         """
@@ -378,35 +392,35 @@ class MatchRecord:
         if self.status is not Status.FINISHED:
             raise ReplayMismatch(f"match {self.id} has no result: it is {self.status.value}")
         rules = self.rules
-        deal = Deal() if rules.deal_type is Deal else self.deal
+        instance = Instance() if rules.instance_type is Instance else self.instance
         with self._fitting():
             outcome = rules.outcome_type.model_validate(self.outcome)
-        return Result(rules, deal, outcome, lambda: self._given)
+        return Result(rules, instance, outcome, lambda: self._given)
 
     @cached_property
     def _given(self) -> list[Given]:
-        """The answers, as the rules take them."""
+        """The answers in the form that the rules expect."""
         return self.replay().given
 
     @cached_property
-    def deal(self) -> Any:
-        """What nature decided, as the rules define it.
+    def instance(self) -> Any:
+        """The instance, as defined by the rules.
 
         Raises:
             UnreadBody: the match was read without its body.
-            ReplayMismatch: it has not ended in play, and only then is its deal recorded.
+            ReplayMismatch: it has not ended in play, so its instance is not recorded.
         """
-        if "deal" not in self.body:
+        if "instance" not in self.body:
             raise ReplayMismatch(
-                f"match {self.id} has no deal: it is {self.status.value}, and a match's deal is "
-                "recorded when it ends in play"
+                f"match {self.id} has no instance: it is {self.status.value}, and an instance is "
+                "recorded only when its match ends in play"
             )
         with self._fitting():
-            return self.rules.deal_type.model_validate(self.body["deal"])
+            return self.rules.instance_type.model_validate(self.body["instance"])
 
     @contextmanager
     def _fitting(self) -> Iterator[None]:
-        """Read parts of the record as the rules define them."""
+        """Convert validation errors of the record's parts."""
         try:
             yield
         except ValidationError as error:
@@ -417,12 +431,12 @@ class MatchRecord:
     def _other_version(self) -> OtherVersion:
         return OtherVersion(
             f"match {self.id} was played under version {self.version} of the rules of "
-            f"{self.game}; version {self.rules.version} is installed and does not replay it"
+            f"{self.game}; version {self.rules.version} is installed and can't replay it"
         )
 
     @contextmanager
     def _replaying(self) -> Iterator[None]:
-        """Let the rules act on the record, which may hold what they never made."""
+        """Convert errors of the rules, because the record may contain what they never produced."""
         try:
             yield
         except ReplayMismatch as mismatch:
@@ -430,40 +444,40 @@ class MatchRecord:
         except Exception as error:
             if isinstance(error, CheaptalkError) and not isinstance(error, RulesError):
                 raise
-            why = f"the rules of {self.game} fail at it ({describe(error)})"
-            raise ReplayMismatch(f"match {self.id} does not replay: {why}") from error
+            reason = f"the rules of {self.game} fail ({describe(error)})"
+            raise ReplayMismatch(f"match {self.id} does not replay: {reason}") from error
 
     def table(self) -> Table:
-        """The match's table before anyone answered.
+        """Return the match's table before the first answer.
 
         Raises:
-            OtherVersion: it was played under other rules than those installed.
-            ReplayMismatch: there is nothing to replay, or the rules cannot deal it.
+            OtherVersion: it was played under another version of the rules.
+            ReplayMismatch: it can't be replayed.
         """
-        if "deal" not in self.body:
-            why = f"it is {self.status.value}"
-            raise ReplayMismatch(f"match {self.id} has no answers to replay: {why}")
+        if "instance" not in self.body:
+            reason = f"it is {self.status.value}"
+            raise ReplayMismatch(f"match {self.id} has no answers to replay: {reason}")
         rules = self.rules
         if rules.version != self.version:
             raise self._other_version()
-        deal = self.deal
+        instance = self.instance
         with self._replaying():
-            return Table(rules, deal, self.body["seed"])
+            return Table(rules, instance, self.body["seed"])
 
     def give(self, table: Table, answer: AnswerRecord) -> None:
-        """Give a table one of the recorded answers.
+        """Give a recorded answer to a table.
 
         Raises:
             ReplayMismatch: the answer does not fit the rules.
         """
         with self._replaying():
-            give(table, answer.request, answer.seat, answer.action)
+            give(table, answer.request, answer.actor, answer.action)
 
     def replay(self) -> Table:
-        """Play the recorded answers again.
+        """Replay the recorded answers; return the resulting table.
 
         Raises:
-            OtherVersion: it was played under other rules than those installed.
+            OtherVersion: it was played under another version of the rules.
             ReplayMismatch: an answer does not fit the rules.
         """
         table = self.table()
@@ -472,23 +486,23 @@ class MatchRecord:
         return table
 
     def as_json(self) -> dict[str, Any]:
-        """The whole record as one JSON object, readable without this package."""
-        made = {
+        """Return the complete record as one JSON object, readable without this package."""
+        identity = {
             "match_id": self.id, "game": self.game, "rules_version": self.version,
             "parameters": self.parameters,
         }  # fmt: skip
-        names = [one.name for one in fields(self) if one.name not in UNWRITTEN]
-        data = made | {name: getattr(self, name) for name in names}
+        names = [attribute.name for attribute in fields(self) if attribute.name not in UNWRITTEN]
+        data = identity | {name: getattr(self, name) for name in names}
         return data | {"status": self.status.value} | self.body
 
 
 def failed(reason: str, seed: str) -> Ended:
-    """A match that was stopped by an error that is not play."""
+    """Return the result of a match that a technical error stopped."""
     return Ended(Status.FAILED, reason, None, None, {}, 0, 0, 0, time.time(), pack({"seed": seed}))
 
 
 UNWRITTEN = ("id", "configuration", "packed", "unread")
-"""Attributes of a record that its JSON has otherwise."""
+"""Attributes that a record's JSON contains in another form."""
 
 SETTLED = (Status.FINISHED, Status.FORFEITED)
-"""How a match has ended that is not played again."""
+"""Statuses of matches that are not played again."""

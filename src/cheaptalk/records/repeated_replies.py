@@ -1,4 +1,4 @@
-"""Replies that a store holds for two requests: a server or gateway mixed them up."""
+"""Responses that a store contains for two requests, because a server or gateway mixed them up."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -15,11 +15,11 @@ from cheaptalk.rules.errors import shown
 
 
 class RepeatedReply(NamedTuple):
-    """A reply that is recorded for two requests.
+    """A response that is recorded for two requests.
 
     Attributes:
-        call, other: the calls that it is recorded for.
-        id: what the server calls it.
+        call, other: the calls for which it is recorded.
+        id: the server's id of the response.
     """
 
     call: CallKey
@@ -28,27 +28,27 @@ class RepeatedReply(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"the reply to {_place(self.call)} is also recorded for {_place(self.other)} of match "
-            f"{self.other.match_id} (id {shown(self.id)}): the server or a gateway mixed up two "
-            "requests, so do not rely on either match"
+            f"the response to {_place(self.call)} is also recorded for {_place(self.other)} of "
+            f"match {self.other.match_id} (id {shown(self.id)}): the server or a gateway mixed up "
+            "two requests, so do not rely on either match"
         )
 
 
 class RepeatedReplies:
-    """Finds replies that are recorded for two requests."""
+    """Finds responses that are recorded for two requests."""
 
     def __init__(self) -> None:
         self._first: dict[tuple[str, str], tuple[bytes, CallKey]] = {}
 
     def of_match(self, record: MatchRecord) -> Iterator[RepeatedReply]:
-        """Yield the replies of an ended match that are recorded for another request, too."""
+        """Yield the responses of an ended match that are also recorded for another request."""
         for answer in record.answers:
             for attempt, entry in enumerate(answer.calls):
-                key = CallKey(record.id, answer.request, answer.seat, attempt)
+                key = CallKey(record.id, answer.request, answer.actor, attempt)
                 yield from self._of_call(key, entry["call"], entry["reply"])
 
     def of_open_calls(self, store: StoreReader) -> Iterator[RepeatedReply]:
-        """Yield those of matches that are under way."""
+        """Yield the repeated responses of matches under way."""
         calls = schema.calls
         keys = [calls.c[name] for name in CallKey._fields]
         query = sa.select(*keys, calls.c.call, calls.c.reply).where(calls.c.state == "answered")
@@ -69,4 +69,4 @@ class RepeatedReplies:
 
 
 def _place(call: CallKey) -> str:
-    return f"{call.seat} in request {call.request}"
+    return f"{call.actor} in request {call.request}"

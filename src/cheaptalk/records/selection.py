@@ -1,4 +1,4 @@
-"""Recorded matches that fit: by game, player, place, state, measures and payoffs."""
+"""Search for recorded matches by game, player, seat, status, metrics and payoffs."""
 
 import operator
 import re
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.records.store.queries import ORDERS, games_in, in_state, labels_in
 from cheaptalk.records.store.store import Store
-from cheaptalk.rules import CheaptalkError, game_box, unknown
+from cheaptalk.rules import CheaptalkError, get_game, unknown
 from cheaptalk.rules.errors import shown
 from cheaptalk.rules.registry import GAMES
 
@@ -18,44 +18,44 @@ COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "=": operator.eq,
 }  # fmt: skip
 CONDITION = re.compile(r"([^<>!=]+)(<=|>=|!=|<|>|=)([^<>!=]+)")
-PAYOFF = "payoff."
+PAYOFF = "payoff_"
 ANYWHERE: Mapping[str, str] = MappingProxyType({})
 
 
 class Condition(NamedTuple):
-    """A bound on a number of a match: a measure's name, or ``payoff.PLACE``."""
+    """A bound on a metric or payoff of a match; the name is a metric's, or ``payoff_SEAT``."""
 
     name: str
     holds: Callable[[float, float], bool]
     bound: float
 
     @classmethod
-    def parse(cls, written: str) -> "Condition":
-        """A condition such as ``agreement=0`` or ``payoff.bob > 50``.
+    def parse(cls, text: str) -> "Condition":
+        """Parse a condition such as ``agreement=0`` or ``payoff_bob > 50``.
 
         Raises:
-            CheaptalkError: it is none.
+            CheaptalkError: the text is not a condition.
         """
-        found = CONDITION.fullmatch(written)
+        match = CONDITION.fullmatch(text)
         try:
-            assert found is not None
-            return cls(found[1].strip(), COMPARISONS[found[2]], float(found[3]))
+            assert match is not None
+            return cls(match[1].strip(), COMPARISONS[match[2]], float(match[3]))
         except (AssertionError, ValueError):
-            form = "NAME=NUMBER, NAME<NUMBER or the like"
-            raise CheaptalkError(f"{shown(written)} is not {form}") from None
+            form = "a condition: use NAME=NUMBER, NAME<NUMBER or similar"
+            raise CheaptalkError(f"{shown(text)} is not {form}") from None
 
     def of(self, record: MatchRecord) -> bool:
-        """Whether it holds; never where there is no such number."""
-        found = self._number(record)
-        return found is not None and self.holds(found, self.bound)
+        """Return whether it holds; false if the match has no such number."""
+        number = self._number(record)
+        return number is not None and self.holds(number, self.bound)
 
     def _number(self, record: MatchRecord) -> float | None:
         if record.status is not Status.FINISHED:
             return None
         if self.name.startswith(PAYOFF):
             return (record.payoffs or {}).get(self.name.removeprefix(PAYOFF))
-        measure = game_box(record.game).measures.get(self.name)
-        return None if measure is None else measure.variant(False)(record.result())
+        metric = get_game(record.game).metrics.get(self.name)
+        return None if metric is None else metric.variant(False)(record.result())
 
 
 def find_matches(
@@ -70,61 +70,61 @@ def find_matches(
     sort: str = "stored",
     reverse: bool = False,
 ) -> Iterator[MatchRecord]:
-    """The matches of a store that fit all that is wished, read one by one.
+    """Yield the matches of a store that satisfy all criteria, read one at a time.
 
     Args:
-        store: open for as long as they are read.
-        study: only this study's.
-        games: only of these; of all without.
-        players: only with all of these, by label.
-        seats: only with these players in their places: label by place.
-        states: only those that have come so far.
-        where: only where measures and payoffs are so, such as ``agreement=0`` or ``payoff.bob>50``:
-            all of them.
+        store: must remain open while matches are read.
+        study: only matches of this study.
+        games: only matches of these games; of all games if empty.
+        players: only matches with all these players, by label.
+        seats: only matches with these players in these seats: labels by seat.
+        states: only matches with these statuses.
+        where: conditions on metrics and payoffs that must all hold, such as ``agreement=0`` or
+            ``payoff_bob>50``.
         sort: one of :data:`~cheaptalk.records.ORDERS`.
-        reverse: the last or greatest first.
+        reverse: sort in descending order.
 
     Raises:
-        StoreError: there is no such study.
-        UnknownName: nothing in the store is of a name that is wished.
-        CheaptalkError: a condition is none.
+        StoreError: the study does not exist.
+        UnknownName: the store contains no game, player or metric with a given name.
+        CheaptalkError: a condition is invalid.
     """
-    conditions = [Condition.parse(one) for one in where]
+    conditions = [Condition.parse(condition) for condition in where]
     if study is not None:
         store.study(study, counted=False)
-    known = games_in(store)
-    _check("game", games, known)
+    games_stored = games_in(store)
+    _check("game", games, games_stored)
     _check("player", [*players, *seats.values()], labels_in(store, study))
-    _check("measure", [one.name for one in conditions], _measures(known))
+    _check("metric", [condition.name for condition in conditions], _metrics(games_stored))
     _check("order", [sort], list(ORDERS))
-    key = ORDERS[sort]
-    found = store.records(
+    column = ORDERS[sort]
+    records = store.records(
         study, bodies=True,
-        games=games or None, where=in_state(str(one) for one in states),
-        order=key.desc() if reverse else key,
+        games=games or None, where=in_state(str(state) for state in states),
+        order=column.desc() if reverse else column,
     )  # fmt: skip
     return (
-        one
-        for one in found
-        if _seated(one, players, seats) and all(each.of(one) for each in conditions)
+        record
+        for record in records
+        if _seated(record, players, seats) and all(condition.of(record) for condition in conditions)
     )
 
 
-def _check(kind: str, wanted: Sequence[str], known: Sequence[str]) -> None:
-    """Refuse names that nothing in the store has, as nothing would fit for another reason."""
-    for one in wanted:
-        if one not in known and not (kind == "measure" and one.startswith(PAYOFF)):
-            raise unknown(kind, one, list(known))
+def _check(kind: str, names: Sequence[str], known_names: Sequence[str]) -> None:
+    """Reject names that don't occur in the store, because no match could have them."""
+    for name in names:
+        if name not in known_names and not (kind == "metric" and name.startswith(PAYOFF)):
+            raise unknown(kind, name, list(known_names))
 
 
-def _measures(names: Sequence[str]) -> list[str]:
-    """The measures of those of these games that are installed."""
-    installed = [game_box(name) for name in names if name in GAMES]
-    return sorted({name for box in installed for name in box.measures})
+def _metrics(names: Sequence[str]) -> list[str]:
+    """Return the metrics of the installed games among those named."""
+    installed = [get_game(name) for name in names if name in GAMES]
+    return sorted({name for game_spec in installed for name in game_spec.metrics})
 
 
 def _seated(record: MatchRecord, players: Sequence[str], seats: Mapping[str, str]) -> bool:
-    """Whether all these players sit there, and these in their places."""
+    """Return whether a match has all these players, and these in their seats."""
     labels = {place: player["label"] for place, player in record.seats.items()}
-    there = labels.values()
-    return all(one in there for one in players) and seats.items() <= labels.items()
+    present = labels.values()
+    return all(label in present for label in players) and seats.items() <= labels.items()

@@ -1,4 +1,4 @@
-"""A recorded match as people read it: what each seat was told, asked and answered, in order."""
+"""Transcripts: what each actor of a recorded match observed, was asked and answered, in order."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,23 +13,23 @@ from cheaptalk.rules.display import brief, html_table
 from cheaptalk.styles import Style, style
 
 LONG = 4
-"""Lines from which on a text is told by what differs, where it differs little."""
+"""Lines from which on a text may be replaced by its differences from another."""
 
 
 class Line(NamedTuple):
-    """One thing that one seat lived through.
+    """One observation or request of an actor.
 
     Attributes:
-        seat: whose it is.
-        name: what the players call this seat.
-        text: what it was told, in the words of its style.
-        request: the number of the question, if it was one.
-        answer: what it answered, as a JSON object; None if nothing was asked, or it forfeited.
-        kind: what became of the question.
-        calls: the calls it took, with their replies.
+        actor: the actor.
+        name: the actor's name among the players.
+        text: the text in the actor's prompt style.
+        request: the request's number; None for an observation.
+        answer: the answer as a JSON object; None for an observation or an invalid answer.
+        kind: the kind of the answer.
+        calls: the calls for it, with their responses.
     """
 
-    seat: str
+    actor: str
     name: str
     text: str
     request: int | None = None
@@ -39,54 +39,55 @@ class Line(NamedTuple):
 
 
 class Transcript(list[Line]):
-    """What all seats lived through, in order."""
+    """The lines of all actors, in order."""
 
     def __repr__(self) -> str:
         return brief(self, counted(len(self), "line"))
 
     def _repr_html_(self) -> str:
         rows = [
-            (one.name, one.text, "" if one.answer is None else text_of(one.answer)) for one in self
+            (line.name, line.text, "" if line.answer is None else text_of(line.answer))
+            for line in self
         ]
-        return html_table("Transcript", ["seat", "told or asked", "answer"], rows)
+        return html_table("Transcript", ["actor", "observed", "answer"], rows)
 
 
 def transcript(record: MatchRecord) -> Transcript:
-    """Replay a match and put it into words, seat by seat as it happened.
+    """Replay a match and return its transcript.
 
     Raises:
-        ReplayMismatch: the installed rules do not replay it.
+        ReplayMismatch: the installed rules can't replay it.
     """
     table = record.table()
     writer = _Writer(record, table)
     lines = Transcript(writer.news())
     for answer in record.answers:
-        writer.answers[answer.request, answer.seat] = answer
+        writer.answers[answer.request, answer.actor] = answer
         record.give(table, answer)
         lines.extend(writer.news())
     return lines
 
 
 class SeatView(NamedTuple):
-    """A match as one seat lived through it: what it was told and asked, and its own.
+    """A match from the view of one actor.
 
-    What the rules never told it is not here: not the parameters as such, not the deal, and
-    nothing of who sat elsewhere.
+    It contains only what the rules showed the actor: not the parameters as such, the instance, or
+    the players in other seats.
 
     Attributes:
-        id, game, version: which match, under which rules.
-        seat, place: whose view it is.
-        player, settings: who sat there: what the study calls them, and the settings that make them.
+        id, game, version: the match, its game and rules version.
+        actor, seat: the actor, and its seat.
+        player, settings: the player's label and settings.
         status: how the match ended.
-        lines: what the seat was told, asked and answered, with the calls that it took.
-        payoff: what the seat itself got; None where the match did not finish.
+        lines: what the actor observed, was asked and answered, with the calls.
+        payoff: the actor's payoff; None if the match did not finish.
     """
 
     id: str
     game: str
     version: int
+    actor: str
     seat: str
-    place: str
     player: str
     settings: dict[str, Any]
     status: Status
@@ -94,39 +95,39 @@ class SeatView(NamedTuple):
     payoff: float | None
 
     def as_json(self) -> dict[str, Any]:
-        """The view as one JSON object."""
+        """Return the view as one JSON object."""
         return self._asdict() | {"lines": [line._asdict() for line in self.lines]}
 
 
-def seat_view(record: MatchRecord, seat: str) -> SeatView:
-    """A match as one of its seats lived through it; without lines where it has not ended.
+def seat_view(record: MatchRecord, actor: str) -> SeatView:
+    """Return a match from the view of one actor; without lines if it has not ended in play.
 
     Raises:
-        UnknownName: it has no such seat.
-        ReplayMismatch: the installed rules do not replay it.
+        UnknownName: the match has no such actor.
+        ReplayMismatch: the installed rules can't replay it.
     """
-    places = {one.name: one.place for one in record.rules.seats}
-    if seat not in places:
-        raise unknown("seat", seat, list(places))
-    place, payoff = places[seat], None
+    seats = {game_actor.name: game_actor.seat for game_actor in record.rules.actors}
+    if actor not in seats:
+        raise unknown("actor", actor, list(seats))
+    seat, payoff = seats[actor], None
     lines = transcript(record) if "answers" in record.body else []
     if record.outcome is not None:
-        payoff = record.rules.payoffs(record.result().outcome)[seat]
+        payoff = record.rules.payoffs(record.result().outcome)[actor]
     return SeatView(
-        record.id, record.game, record.version, seat, place, record.label(place),
-        record.seats[place]["spec"], record.status, [one for one in lines if one.seat == seat],
+        record.id, record.game, record.version, actor, seat, record.label(seat),
+        record.seats[seat]["spec"], record.status, [line for line in lines if line.actor == actor],
         payoff,
     )  # fmt: skip
 
 
 class Scene(NamedTuple):
-    """What some seats were told or asked at the same time, in the same words.
+    """Observations or requests of several actors at the same time with the same text.
 
     Attributes:
-        text: the words.
-        lines: each seat's own.
-        instead: where the words differ little from those of the last scene that has None here, at
-            the same time: the lines that stand in place of its lines.
+        text: the text.
+        lines: the line of each actor.
+        instead: if the text differs little from that of the last scene with None here at the same
+            time: the lines that differ.
     """
 
     text: str
@@ -135,37 +136,37 @@ class Scene(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The words, or what differs."""
+        """The text, or the lines that differ."""
         return self.text if self.instead is None else self.instead
 
     def head(self, seats: int) -> str:
-        """Who is told or asked, at a table of so many seats: ``All 10 are asked``."""
+        """Return the heading, with the number of actors at the table: ``All 10 are asked``."""
         names = list(dict.fromkeys(line.name for line in self.lines))
-        who = f"All {seats}" if seats == len(self.lines) > 1 else ", ".join(names)
+        subject = f"All {seats}" if seats == len(self.lines) > 1 else ", ".join(names)
         verb = "told" if self.lines[0].request is None else "asked"
-        same = "" if self.instead is None else " the same, but for"
-        return f"{who} {'are' if len(self.lines) > 1 else 'is'} {verb}{same}"
+        suffix = "" if self.instead is None else " the same, but for"
+        return f"{subject} {'are' if len(self.lines) > 1 else 'is'} {verb}{suffix}"
 
 
 def gathered(lines: Iterable[Line]) -> list[Scene]:
-    """Put together what several seats heard at once, for matches of many seats.
+    """Group lines of several actors at the same time, for matches with many seats.
 
-    Each scene stands where the first of its seats heard it.
+    Each scene is at the position of its first line.
     """
     scenes: list[Scene] = []
     for _, run in groupby(lines, key=lambda line: line.request):
-        met: Counter[tuple[str, str]] = Counter()
-        told: dict[tuple[str, int], Scene] = {}
+        occurrences: Counter[tuple[str, str]] = Counter()
+        scenes_at_once: dict[tuple[str, int], Scene] = {}
         for line in run:
-            met[line.seat, line.text] += 1
-            times = met[line.seat, line.text]
-            told.setdefault((line.text, times), Scene(line.text, [])).lines.append(line)
-        scenes += _compared(told.values())
+            occurrences[line.actor, line.text] += 1
+            count = occurrences[line.actor, line.text]
+            scenes_at_once.setdefault((line.text, count), Scene(line.text, [])).lines.append(line)
+        scenes += _compared(scenes_at_once.values())
     return scenes
 
 
 def _compared(scenes: Iterable[Scene]) -> Iterator[Scene]:
-    """Scenes at the same time, each but the first with what differs if that is little."""
+    """Yield scenes of the same time; later ones show only differences if these are few."""
     full: str | None = None
     for scene in scenes:
         instead = None if full is None else _instead(full, scene.text)
@@ -175,12 +176,12 @@ def _compared(scenes: Iterable[Scene]) -> Iterator[Scene]:
 
 
 def _instead(full: str, text: str) -> str | None:
-    """The lines in which a text differs from one of as many lines; None where that is no help."""
-    before, after = full.splitlines(), text.splitlines()
-    if len(before) != len(after) or len(after) < LONG:
+    """Return the lines that differ between two texts of equal length; None if too many differ."""
+    old_lines, new_lines = full.splitlines(), text.splitlines()
+    if len(old_lines) != len(new_lines) or len(new_lines) < LONG:
         return None
-    other = [new for old, new in zip(before, after, strict=True) if new != old]
-    return "\n".join(other) if 2 * len(other) <= len(after) else None
+    changed = [new for old, new in zip(old_lines, new_lines, strict=True) if new != old]
+    return "\n".join(changed) if 2 * len(changed) <= len(new_lines) else None
 
 
 class _Writer:
@@ -188,30 +189,30 @@ class _Writer:
         self.table = table
         self.answers: dict[tuple[int, str], AnswerRecord] = {}
         self.read = dict.fromkeys(table.heard, 0)
-        places = {seat.name: seat.place for seat in table.game.seats}
-        self.names = {seat: table.game.called(place) for seat, place in places.items()}
+        seats = {actor.name: actor.seat for actor in table.game.actors}
+        self.names = {actor: table.game.called(seat) for actor, seat in seats.items()}
         self.styles: dict[str, Style] = {
-            seat: style(record.game, record.seats[place]["spec"].get("style"))
-            for seat, place in places.items()
+            actor: style(record.game, record.seats[seat]["spec"].get("style"))
+            for actor, seat in seats.items()
         }
 
     def news(self) -> list[Line]:
-        """What the seats lived through since the last call: questions answered, then news."""
+        """Return new lines since the last call: answered requests, then observations."""
         lines = []
-        for seat, heard in self.table.heard.items():
-            fresh, self.read[seat] = heard[self.read[seat] :], len(heard)
-            lines += [self.line(seat, moment) for moment in fresh]
+        for actor, moments in self.table.heard.items():
+            new_moments, self.read[actor] = moments[self.read[actor] :], len(moments)
+            lines += [self.line(actor, moment) for moment in new_moments]
         return sorted(lines, key=lambda line: line.kind is None)
 
-    def line(self, seat: str, moment: Moment) -> Line:
-        text = self.styles[seat].tell(moment.event, self.table.game, seat)
-        given = self._answer_to(seat, moment)
-        answer = given and (given.request, given.action, given.kind, tuple(given.calls))
-        return Line(seat, self.names[seat], text, *(answer or ()))
+    def line(self, actor: str, moment: Moment) -> Line:
+        text = self.styles[actor].tell(moment.event, self.table.game, actor)
+        record = self._answer_to(actor, moment)
+        answer = record and (record.request, record.action, record.kind, tuple(record.calls))
+        return Line(actor, self.names[actor], text, *(answer or ()))
 
-    def _answer_to(self, seat: str, moment: Moment) -> AnswerRecord | None:
-        """The recorded answer that closed this moment, if it was a question."""
-        key = next((key for key in self.answers if key[1] == seat), None)
+    def _answer_to(self, actor: str, moment: Moment) -> AnswerRecord | None:
+        """Return the recorded answer to a request; None for an observation."""
+        key = next((key for key in self.answers if key[1] == actor), None)
         if key is None or (moment.action is None) != (self.answers[key].action is None):
             return None
         return self.answers.pop(key)

@@ -1,4 +1,4 @@
-"""Reports: a study as one self-contained page. Loaded when first used; needs ``[analysis]``."""
+"""Reports: a study as one self-contained page; loaded on first use, requires ``[analysis]``."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The page of a training: how it went, from the lines that it told as it went."""
+"""The page of a training run: learning curves from its reported metrics."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -15,76 +15,77 @@ from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed, plain
 
 MOST = 400
-"""Points of a curve; of more lines as many are taken, evenly."""
+"""Maximum number of points of a curve; longer curves are thinned evenly."""
 AGAIN = 10
-"""Seconds after which a page is loaded again while the training goes on."""
+"""Seconds after which the page reloads during training."""
 
 
 def write_curves(
-    told: Sequence[Mapping[str, Any]], out: Path, title: str, meanings: Mapping[str, str],
+    records: Sequence[Mapping[str, Any]], out: Path, title: str, meanings: Mapping[str, str],
     *, under_way: bool = False,
 ) -> None:  # fmt: skip
-    """Write the page of a training.
+    """Write the page of a training run.
 
     Args:
-        told: what the training told, in order: ``matches`` so far, ``seconds``, what the players
-            got as ``returns``, its metrics, and what could be gained against the policy as
-            ``gains`` where somebody looked: a number and its standard error for each player.
+        records: the reports of the training run, in order: ``matches`` so far, ``seconds``, the
+            payoffs as ``returns``, its metrics and, if evaluated, the exploitability of the policy
+            as ``gains``: a number and its standard error for each player.
         out: the page, which needs nothing else.
-        title: what was trained.
-        meanings: what each metric means.
+        title: the title of the page.
+        meanings: the meaning of each metric.
         under_way: whether it goes on, so that browsers load the page again.
 
     Raises:
         CheaptalkError: the page cannot be written.
     """
-    recipe = Recipe("training", "a training", "How a policy was learned, as it was told then.", (),
+    recipe = Recipe("training", "a training run", "The metrics that a training run reported.", (),
                     heading=title, methods="methods/training.html.jinja")  # fmt: skip
     part = RecipePart("Learning", "", lambda _: ())
-    shown = tuple(_shown(told, meanings))
+    content = tuple(_contents(records, meanings))
     write_page(
-        recipe, [MadePart(part, shown, "")], out, name=title, meanings=meanings,
+        recipe, [MadePart(part, content, "")], out, name=title, meanings=meanings,
         again=AGAIN if under_way else 0,
     )  # fmt: skip
 
 
-def _shown(told: Sequence[Mapping[str, Any]], meanings: Mapping[str, str]) -> Iterator[Shown]:
-    if not told:
-        yield Answer("It has told nothing yet.")
+def _contents(records: Sequence[Mapping[str, Any]], meanings: Mapping[str, str]) -> Iterator[Shown]:
+    if not records:
+        yield Answer("The training run has not reported any metrics yet.")
         return
-    last, seats = told[-1], len(told[-1]["returns"])
+    last, seats = records[-1], len(records[-1]["returns"])
     rate = last["matches"] / last["seconds"] if last["seconds"] else 0.0
-    got = " and ".join(f"{one:.4g}" for one in last["returns"])
+    got = " and ".join(f"{payoff:.4g}" for payoff in last["returns"])
     yield Answer(
-        f"It has learned from {counted(last['matches'], 'match')} in {fixed(last['seconds'], 0)} "
-        f"seconds ({fixed(rate, 0)} a second); players now get {got}.",
-        f"{counted(last['matches'], 'match')}, {fixed(rate, 0)} a second",
+        f"The policy has been trained on {counted(last['matches'], 'match')} in "
+        f"{fixed(last['seconds'], 0)} "
+        f"seconds ({fixed(rate, 0)} per second); the current payoffs are {got}.",
+        f"{counted(last['matches'], 'match')}, {fixed(rate, 0)} per second",
     )
-    step = max(1, len(told) // MOST)
-    rows = [*told[::step], *([] if told[::step][-1] is last else [last])]
+    step = max(1, len(records) // MOST)
+    rows = [*records[::step], *([] if records[::step][-1] is last else [last])]
     curves = [_chart(name, rows, [(name, [row[name] for row in rows])]) for name in meanings]
     lines = [(f"player {seat + 1}", [row["returns"][seat] for row in rows])
              for seat in range(seats)]  # fmt: skip
-    pace = [_pace(before, now) for before, now in pairwise(rows)]
-    yield from _gains(told)
-    yield Charts("learning", "What it told", curves)
-    yield Charts("returns", "What players got", [
-        _chart("what players got", rows, lines),
-        *([_chart("matches a second", rows[1:], [("rate", pace)], zero=True)] if pace else []),
+    pace = [_pace(before, after) for before, after in pairwise(rows)]
+    yield from _gains(records)
+    yield Charts("learning", "Metrics", curves)
+    yield Charts("returns", "Payoffs", [
+        _chart("payoffs", rows, lines),
+        *([_chart("matches per second", rows[1:], [("rate", pace)], zero=True)] if pace else []),
     ])  # fmt: skip
     yield _table(rows, meanings)
 
 
-def _gains(told: Sequence[Mapping[str, Any]]) -> Iterator[Shown]:
-    """What could be gained against the policy, against wall time."""
-    rows = [row for row in told if row.get("gains")]
+def _gains(records: Sequence[Mapping[str, Any]]) -> Iterator[Shown]:
+    """Yield the exploitability of the policy over wall time."""
+    rows = [row for row in records if row.get("gains")]
     if not rows:
         return
     last = rows[-1]
     gained = " and ".join(map(_give_or_take, last["gains"]))
     yield Answer(
-        f"After {counted(last['matches'], 'match')} whoever leaves the policy, while all others "
-        f"keep to it, could gain {gained}."
+        f"After {counted(last['matches'], 'match')}, a player that deviates from the policy while "
+        f"all others follow it can gain {gained}."
     )
     layers = [
         Line(
@@ -97,19 +98,19 @@ def _gains(told: Sequence[Mapping[str, Any]]) -> Iterator[Shown]:
         )
         for seat in range(len(last["gains"]))
     ]  # fmt: skip
-    chart = Chart("What could be gained against the policy", "", layers,
-                  Axis("seconds of learning", zero=True), Axis(zero=True))  # fmt: skip
-    yield Charts("gains", "How exploitable it is", [chart])
+    chart = Chart("Gain of a best response to the policy", "", layers,
+                  Axis("seconds of training", zero=True), Axis(zero=True))  # fmt: skip
+    yield Charts("gains", "Exploitability", [chart])
 
 
-def _give_or_take(found: Sequence[float]) -> str:
-    gain, error = found
+def _give_or_take(spread: Sequence[float]) -> str:
+    gain, error = spread
     return f"{gain:.4g} (±{error:.2g})" if error else f"{gain:.4g}"
 
 
-def _pace(before: Mapping[str, Any], now: Mapping[str, Any]) -> float:
-    seconds = now["seconds"] - before["seconds"]
-    rate: float = (now["matches"] - before["matches"]) / seconds if seconds > 0 else 0.0
+def _pace(before: Mapping[str, Any], after: Mapping[str, Any]) -> float:
+    seconds = after["seconds"] - before["seconds"]
+    rate: float = (after["matches"] - before["matches"]) / seconds if seconds > 0 else 0.0
     return rate
 
 
@@ -117,7 +118,7 @@ def _chart(
     name: str, rows: Sequence[Mapping[str, Any]], lines: Sequence[tuple[str, Sequence[float]]],
     *, zero: bool = False,
 ) -> Chart:  # fmt: skip
-    """A number over the matches that were learned from, a line each."""
+    """Return a chart of a number over training matches, with a line each."""
     several = len(lines) > 1
     layers = [
         Line(
@@ -138,11 +139,12 @@ def _table(rows: Sequence[Mapping[str, Any]], meanings: Mapping[str, str]) -> Re
         for row in rows
     ])  # fmt: skip
     return ReportTable(
-        "training", "As it was told", frame,
+        "training", "Metrics during training", frame,
         (
             Header("matches", "Matches", "", 0), Header("seconds", "Seconds", "", 0),
             *(Header(name, capital(plain(name)), "", 4, f"{capital(text)}.")
               for name, text in meanings.items()),
-            *(Header(f"got_{seat + 1}", f"Player {seat + 1} got", "", 2) for seat in range(seats)),
+            *(Header(f"got_{seat + 1}", f"Payoff of player {seat + 1}", "",
+            2) for seat in range(seats)),
         ),
     )  # fmt: skip

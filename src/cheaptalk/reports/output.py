@@ -1,10 +1,11 @@
-"""Writing a page: one file that needs nothing else, whole or not at all."""
+"""Writing pages: each is a single self-contained file, written atomically."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from cheaptalk.atomic_files import whole_file
 from cheaptalk.loopback import HOST
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.pages import (
@@ -20,7 +21,6 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import MadePart, Recipe
 from cheaptalk.reports.study.facts import study_facts, versions
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.whole_files import whole_file
 
 
 def write_page(
@@ -34,19 +34,19 @@ def write_page(
     viewer: str = "",
     **shown: Any,
 ) -> None:
-    """Write a page as one HTML file that works offline; an existing file is replaced, whole.
+    """Write a page as one HTML file that works offline; an existing file is replaced atomically.
 
     Args:
-        recipe: what the page is.
-        parts: what its parts gave.
+        recipe: the recipe of the page.
+        parts: the results of its parts.
         out: the file to write.
-        name: of the study or file, for the heading.
-        evidence: the study, whose design, answers and cost are told; none without.
+        name: the name of the study or file, for the heading.
+        evidence: the study whose design, answers and cost the page reports; None without.
         leads_to: the study whose matches numbers lead to; nowhere without.
-        viewer: the address of a viewer, which may be one beside the page; empty where there is
+        viewer: the address of a viewer, which may be relative to the page; empty if there is
             nothing to view.
-        **shown: what templates take besides, by name: with ``leads_to``, ``transcripts``, ``store``
-            and ``sample``.
+        **shown: additional template variables: with ``leads_to``, ``transcripts``, ``store`` and
+            ``sample``.
 
     Raises:
         CheaptalkError: the file cannot be written.
@@ -62,12 +62,14 @@ def write_page(
         .stream(
             _of_study(evidence) if evidence else {},
             scripts=code, policy=page_policy(), viewer=viewer, href=href if leads_to else None,
-            recipe=recipe, parts=[one for one in parts if one.shown], name=name, evidence=evidence,
+            recipe=recipe, parts=[part for part in parts if part.shown], name=name,
+            evidence=evidence,
             leads_to=leads_to, versions=versions(), command=_command(viewer, leads_to, shown),
             lacking={
-                one.part.title: one.lacking for one in parts if one.lacking and not one.part.design
+                part.part.title: part.lacking
+            for part in parts if part.lacking and not part.part.design
             },
-            ids={one.part.title: anchor(one.part.title).lower() for one in parts}, **shown,
+            ids={part.part.title: anchor(part.part.title).lower() for part in parts}, **shown,
         )
     )  # fmt: skip
     page.enable_buffering(100)
@@ -80,15 +82,16 @@ def write_page(
 
 
 def _command(viewer: str, study: str, shown: Mapping[str, Any]) -> str:
-    """What is to be run that a viewer on this machine listens; empty where it is another's."""
-    where = urlsplit(viewer)
-    if where.hostname != HOST:
+    """Return the command that starts the viewer on this machine; empty for another machine's
+    viewer."""
+    address = urlsplit(viewer)
+    if address.hostname != HOST:
         return ""
-    port = "" if where.port == PORT else f" --port {where.port}"
+    port = "" if address.port == PORT else f" --port {address.port}"
     return f"cheaptalk view {study} --store {shown['store']}{port}"
 
 
 def _of_study(evidence: Evidence) -> Mapping[str, Any]:
-    """What a page says of a study as a whole."""
+    """Return the facts about a study as a whole."""
     summary = evidence.store.study(evidence.study)
     return {"study": summary, "facts": study_facts(evidence.store, summary, evidence.frames)}

@@ -1,4 +1,4 @@
-"""What the report and the viewer share: templates, style, and how numbers are written."""
+"""Templates, styles and number formats that reports and the viewer share."""
 
 import base64
 import hashlib
@@ -22,41 +22,41 @@ from cheaptalk.studies import money
 from cheaptalk.text import capital, fixed, plain, readable
 
 PORT = 8642
-"""Where the viewer listens unless told otherwise."""
+"""Default port of the viewer."""
 VIEWER = f"http://127.0.0.1:{PORT}"
-"""The address of a viewer that listens there."""
+"""Default address of the viewer."""
 HERE = Path(__file__).parent / "templates"
 SCRIPTS = ("page.js", "charts.js")
-"""What a page does: sorting, filtering, reading transcripts; pointing at marks, saving figures."""
+"""Scripts of a page: tables and transcripts, and charts."""
 STATUSES = {
     Status.FINISHED: "ended by the rules; the only matches that are scored",
-    Status.FORFEITED: "ended because a seat finally gave no valid answer; not scored",
-    Status.FAILED: "stopped by an error that is not play, such as a provider's; can be resumed",
-    Status.LIVE: "begun and not ended: under way, or interrupted",
+    Status.FORFEITED: "ended because a player finally gave no valid answer; not scored",
+    Status.FAILED: "stopped by a technical error, such as a provider's; can be resumed",
+    Status.LIVE: "started but not ended: in progress or interrupted",
 }
-"""What each status of a match means."""
+"""The meaning of each status of a match."""
 KINDS = {
     Kind.OK: "valid at the first try",
     Kind.REPAIRED: "valid after being asked again",
-    Kind.ILLEGAL: "finally a move that the rules refuse",
-    Kind.UNPARSABLE: "finally nothing readable, or something ambiguous",
-    Kind.TRUNCATED: "finally a text that was cut off before the end of its answer",
+    Kind.ILLEGAL: "finally a move that the rules don't allow",
+    Kind.UNPARSABLE: "finally an unreadable or ambiguous response",
+    Kind.TRUNCATED: "finally a response that was cut off before its answer ended",
     Kind.REFUSED: "the model finally declined",
-    Kind.FILTERED: "a filter of the provider's finally stopped the question or the answer",
+    Kind.FILTERED: "finally blocked by the provider's content filter",
     Kind.TIMED_OUT: "no answer before the deadline",
-    Kind.LEFT: "no answer from a person, who had left the table for good",
-    Kind.STOOD_IN: "answered by a person's stand-in: they gave no answer in time, or had left",
-    Kind.PROVIDER_ERROR: "the provider failed: an error of the harness, never scored as play",
+    Kind.LEFT: "no answer, because the participant had left the match",
+    Kind.STOOD_IN: "answered by a participant's substitute, after a timeout or a dropout",
+    Kind.PROVIDER_ERROR: "a provider error: a technical failure, never scored as play",
 }
-"""What each kind of answer means."""
+"""The meaning of each kind of answer."""
 CODE = re.compile(r"(?::\w+:)?`{1,2}~?(?:[\w.]+\.(?=\w+`))?([^`]+)`{1,2}")
-"""Code in a docstring: between backticks, or a reference of which the last name is shown."""
+"""Code in a docstring: between backticks, or a reference, of which the last name is shown."""
 WITHIN = re.compile(r"(?<=\S)\n(?=[^\s*-])")
-"""The end of a line within a paragraph: the next is no other paragraph, list or formula."""
+"""The end of a line within a paragraph, which is not followed by a paragraph, list or formula."""
 
 
 def anchor(text: str) -> str:
-    """A text as it can stand in an address or the name of a file.
+    """Return a text in a form that is valid in addresses and file names.
 
     >>> anchor("discount 0.9, rounds 3")
     'discount-0.9-rounds-3'
@@ -65,7 +65,7 @@ def anchor(text: str) -> str:
 
 
 def prose(text: str) -> Markup:
-    """What a docstring says, its code marked as such, each paragraph as one line.
+    """Return a docstring as HTML, with code marked and each paragraph in one line.
 
     >>> print(prose("see :data:`~games.presets.ALL`:\\n``a < b``"))
     see <code>ALL</code>: <code>a &lt; b</code>
@@ -75,7 +75,8 @@ def prose(text: str) -> Markup:
 
 
 def exactly(text: str) -> Markup:
-    """A text within ``pre``: no first line break is swallowed, and no other kind is changed.
+    """Return a text for ``pre`` elements, with its first line break and all carriage returns
+    preserved.
 
     >>> print(exactly("\\na < b\\r"))
     <BLANKLINE>
@@ -86,23 +87,23 @@ def exactly(text: str) -> Markup:
 
 
 def set_values(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings without those that are not set."""
+    """Return the settings that are set."""
     return {name: value for name, value in settings.items() if value not in (None, {}, [])}
 
 
 def single(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those values that are set and no lists."""
+    """Return the values that are set and are not lists or mappings."""
     return {name: value for name, value in values.items()
             if value is not None and not isinstance(value, list | dict)}  # fmt: skip
 
 
 def lined_up(record: MatchRecord) -> str:
-    """A match's players in one line."""
-    return line_up([record.label(place) for place in record.seats])
+    """Return a match's players in one line."""
+    return line_up([record.label(seat) for seat in record.seats])
 
 
 def moment(seconds: float) -> str:
-    """A time, given in seconds since 1970, in UTC.
+    """Return a time, given in seconds since 1970, in UTC.
 
     >>> moment(0)
     '1 January 1970, 00:00 UTC'
@@ -112,7 +113,7 @@ def moment(seconds: float) -> str:
 
 
 def brief_moment(seconds: float) -> str:
-    """The same where little room is, for columns whose heading says that it is UTC.
+    """Return a time in a short form, for columns whose heading mentions UTC.
 
     >>> brief_moment(0)
     '1970-01-01 00:00'
@@ -121,7 +122,7 @@ def brief_moment(seconds: float) -> str:
 
 
 def day(then: date) -> str:
-    """A day.
+    """Return a date as text.
 
     >>> day(date(2024, 9, 1))
     '1 September 2024'
@@ -132,32 +133,32 @@ def day(then: date) -> str:
 def viewer_path(
     study: str, game: str | None = None, query: Mapping[str, str] | None = None, root: str = ""
 ) -> str:
-    """Where a viewer with this root shows a study's matches of a game that fit a query."""
+    """Return the viewer's path to a study's matches of a game that match a query."""
     path = f"{root}/studies/{quote(study)}" + (f"/{quote(game)}" if game else "")
     return f"{path}?{urlencode(query)}" if query else path
 
 
 def drawn(chart: Chart, href: Href | None, *, wide: bool = False) -> Markup:
-    """A chart as it stands in a page, its marks leading to their matches."""
+    """Return a chart as SVG for a page, with links to its matches."""
     return Markup(drawing(chart, WIDE if wide else WIDTH, paint=PAGE, href=href))  # noqa: S704 - escaped where it is drawn
 
 
 def verbatim(code: str) -> Markup:
-    """Our own style or script as it stands in a page, unescaped."""
+    """Return a style sheet or script of this package, unescaped."""
     return Markup(code.replace("\r\n", "\n"))  # noqa: S704 - files of this package
 
 
 @cache
 def source(name: str) -> Markup:
-    """A style sheet or script from the templates' folder."""
+    """Return a style sheet or script from the templates folder."""
     return verbatim((HERE / name).read_text(encoding="utf-8"))
 
 
 def policy(*scripts: str, forms: str = "'none'") -> str:
-    """A content security policy: only these scripts run, and nothing is ever fetched.
+    """Return a content security policy that allows only these scripts and no requests.
 
     Args:
-        scripts: the page's scripts, exactly as they stand in it.
+        scripts: the page's scripts, exactly as embedded.
         forms: where forms may be sent.
     """
     digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
@@ -169,13 +170,14 @@ def policy(*scripts: str, forms: str = "'none'") -> str:
 
 
 def page_policy() -> str:
-    """The content security policy of reports and other pages that are one file."""
+    """Return the content security policy of reports and other self-contained pages."""
     return policy(*map(source, SCRIPTS))
 
 
 def environment(*folders: Path) -> jinja2.Environment:
-    """Templates for HTML, everything in them escaped; those in ``folders`` come first."""
-    made = jinja2.Environment(
+    """Return the environment of HTML templates, with autoescaping; those in ``folders`` come
+    first."""
+    templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader([*folders, HERE]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -183,7 +185,7 @@ def environment(*folders: Path) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    templates.filters |= {
         "anchor": anchor, "brief_moment": brief_moment, "drawn": drawn, "capital": capital,
         "counted": counted, "day": day, "exactly": exactly, "fixed": fixed,
         "game_title": game_title,
@@ -191,7 +193,7 @@ def environment(*folders: Path) -> jinja2.Environment:
         "prose": prose, "readable": readable, "runs": runs, "set_values": set_values,
         "single": single,
     }  # fmt: skip
-    made.globals |= {
+    templates.globals |= {
         "source": source, "STATUSES": STATUSES, "KINDS": KINDS, "FEW": FEW,
     }  # fmt: skip
-    return made
+    return templates

@@ -1,4 +1,4 @@
-"""A sample of a study's transcripts, for a page to hold."""
+"""Samples of a study's transcripts, for inclusion in a page."""
 
 import base64
 import gzip
@@ -12,53 +12,54 @@ from cheaptalk.frames.reader import places_in
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exclusions import Stand, Standing
-from cheaptalk.records.store.queries import some
+from cheaptalk.records.store.queries import read_matches
 from cheaptalk.reports.pages import environment
 from cheaptalk.reports.transcripts import talk
 from cheaptalk.rules import Chance
 
 MOST_SAMPLED = 300
-"""Transcripts of a game that a page holds at most."""
+"""Maximum number of transcripts of a game in a page."""
 
 
 def sampled(
     frames: Mapping[str, pl.DataFrame], number: int, chance: Chance, by: Sequence[str] = ()
 ) -> list[str]:
-    """Ids of so many matches that ended of every pairing and status, drawn at random.
+    """Return the ids of a random sample of ended matches, for every pairing and status.
 
-    Every pairing has a stream of its own, so that what is drawn depends on its matches alone. Of a
-    game with very many pairings, :data:`MOST_SAMPLED` are drawn in all.
+    Every pairing has its own random stream, so its sample depends only on its own matches. For a
+    game with very many pairings, :data:`MOST_SAMPLED` matches are sampled in all.
 
     Args:
-        by: columns that tell matches of a pairing apart, such as ``configuration``; so many are
-            drawn of each.
+        by: columns that divide the matches of a pairing, such as ``configuration``; the sample size
+            applies to each group.
     """
     chosen: list[str] = []
     for game, frame in frames.items():
-        players = [f"player.{place}" for place in places_in(frame)]
-        apart = [*players, "status", *by]
+        players = [f"player_{seat}" for seat in places_in(frame)]
+        keys = [*players, "status", *by]
         ended = frame.filter(pl.col("status") != Status.LIVE.value)
-        groups = ended.group_by(apart, maintain_order=True).agg(pl.col("match").sort()).sort(apart)
-        drawn = [
+        groups = ended.group_by(keys, maintain_order=True).agg(pl.col("match_id").sort()).sort(keys)
+        sample = [
             match
-            for *place, ids in groups.iter_rows()
-            for match in chance("transcripts", game, *place).shuffled(ids)[:number]
+            for *cell, ids in groups.iter_rows()
+            for match in chance("transcripts", game, *cell).shuffled(ids)[:number]
         ]
-        if len(drawn) > MOST_SAMPLED:
-            drawn = chance("transcripts", game).shuffled(drawn)[:MOST_SAMPLED]
-        chosen += drawn
+        if len(sample) > MOST_SAMPLED:
+            sample = chance("transcripts", game).shuffled(sample)[:MOST_SAMPLED]
+        chosen += sample
     return chosen
 
 
 def packed(store: Store, study: str, ids: Sequence[str]) -> str:
-    """Transcripts of some matches as a page keeps them: JSON, compressed, in base64.
+    """Return transcripts of matches for a page: JSON, compressed, in base64.
 
-    Each is an object with what it can be found by (``game``, ``configuration``, ``status``,
-    ``players``, ``roles`` and ``kinds`` by place) and its ``html``, in which all that players wrote
-    is escaped.
+    Each transcript is an object with the keys for its selection (``game``, ``configuration``,
+    ``status``, ``players``, ``roles`` and ``kinds`` by seat) and its ``html``, in which all text by
+    players is escaped.
     """
     template, standing = environment().get_template("match.html.jinja"), Standing(store, study)
-    entries = [_entry(record, template, standing.of(record)) for record in some(store, study, ids)]
+    records = read_matches(store, study, ids)
+    entries = [_entry(record, template, standing.of(record)) for record in records]
     data = gzip.compress(standard_json(entries).encode(), mtime=0)
     return base64.b64encode(data).decode()
 
@@ -69,8 +70,8 @@ def _entry(record: MatchRecord, template: jinja2.Template, stand: Stand) -> dict
         "game": record.game,
         "configuration": record.configuration.digest,
         "status": record.status.value,
-        "players": {place: record.label(place) for place in record.seats},
-        "roles": record.places,
-        "kinds": {place: list(counts) for place, counts in record.kinds.items()},
+        "players": {seat: record.label(seat) for seat in record.seats},
+        "roles": record.roles,
+        "kinds": {seat: list(counts) for seat, counts in record.kinds.items()},
         "html": template.render(record=record, talk=talk(record), calls=False, stand=stand),
     }

@@ -1,8 +1,8 @@
-"""Actions: small models that are at once a JSON schema, a form and a check.
+"""Actions: pydantic models that serve as JSON schema, form and validator.
 
 A game's action is a subclass of :class:`Action`. Its schema goes to the language model, its
-fields become a person's form, its validators and the rules' own check decide legality, and the
-reason for a refusal is what the player is told.
+fields become a person's form, and its validators and the rules' own check decide legality. The
+reason for a refusal is shown to the player.
 """
 
 import re
@@ -20,19 +20,19 @@ from pydantic_core import ErrorDetails
 from cheaptalk.rules.data import Data
 
 MESSAGE_LIMIT = 4_000
-"""Characters a message may have: some 600 words, a long letter. Published systems set no limit, but
-without one a player could fill another's memory, or its purse, with words."""
+"""Maximum characters of a message, about 600 words. Published systems set no limit, but without one
+a player could fill another's memory, or use up its budget."""
 
 _AMOUNT = re.compile(r"[-+]?\$?\s*(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?")
 _WHOLE = re.compile(r"\s*([-+]?(?:\d{1,3}(?:,\d{3})+|\d+))(?:\.0+)?\s*", re.ASCII)
 
 
 class Action(Data):
-    """One move of one seat. Immutable; unknown fields are refused."""
+    """A move of one actor. Immutable; unknown fields are refused."""
 
 
 def _read_amount(value: Any) -> Any:
-    """Read "$1,250.50" as 1250.5; leave what is no amount for pydantic to refuse."""
+    """Read "$1,250.50" as 1250.5; leave anything that is not an amount for pydantic to refuse."""
     if isinstance(value, bool):
         raise ValueError("must be a number, not true or false")
     if isinstance(value, str) and value.strip() and _AMOUNT.fullmatch(value.strip()):
@@ -41,55 +41,58 @@ def _read_amount(value: Any) -> Any:
 
 
 Money = Annotated[float, BeforeValidator(_read_amount), Field(allow_inf_nan=False)]
-"""An amount of dollars; strings such as "$1,250.50" are read as the number they name."""
+"""An amount of dollars; strings such as "$1,250.50" are read as numbers."""
 
 
 def _read_whole(value: Any) -> Any:
-    """Read "1,250" and 1250.0 as 1250; leave what is no whole number for pydantic to refuse."""
+    """Read "1,250" and 1250.0 as 1250; leave anything else for pydantic to refuse."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if isinstance(value, str) and (written := _WHOLE.fullmatch(value)):
-        return int(written[1].replace(",", ""))
+    if isinstance(value, str) and (match := _WHOLE.fullmatch(value)):
+        return int(match[1].replace(",", ""))
     return value
 
 
 Whole = Annotated[int, BeforeValidator(_read_whole), Field(strict=True)]
-"""A whole number; 12.0 and strings such as "1,250" are read as the number they name."""
+"""An integer; 12.0 and strings such as "1,250" are read as numbers."""
 
 Message = Annotated[str, StringConstraints(max_length=MESSAGE_LIMIT, strict=True)]
-"""Words for another player, kept character for character."""
+"""Text for another player, stored unchanged."""
 
 
-MOST_LISTED = 10_000
-"""Answers of a type up to which they are listed."""
+MAX_LISTED = 10_000
+"""Maximum number of actions that :func:`listed` enumerates."""
 
 
 @cache
 def listed(kind: type[Action]) -> tuple[Action, ...] | None:
-    """All answers of a type that its schema allows.
+    """Return all actions of a type that its schema allows.
 
-    None where they cannot be listed: it has text, amounts, numbers without bounds or lists, or more
-    than :data:`MOST_LISTED`.
+    Returns:
+        None if they cannot be enumerated: the type has text, amounts, unbounded numbers or lists,
+        or allows more than :data:`MAX_LISTED` actions.
     """
-    fields = {name: _values(one) for name, one in kind.model_json_schema()["properties"].items()}
-    known = {name: values for name, values in fields.items() if values is not None}
-    if len(known) < len(fields) or prod(map(len, known.values())) > MOST_LISTED:
+    fields = {
+        name: _values(schema) for name, schema in kind.model_json_schema()["properties"].items()
+    }
+    choices = {name: values for name, values in fields.items() if values is not None}
+    if len(choices) < len(fields) or prod(map(len, choices.values())) > MAX_LISTED:
         return None
-    found = []
-    for chosen in product(*known.values()):
+    actions = []
+    for combination in product(*choices.values()):
         with suppress(PydanticError):  # a validator of the type may refuse some together
-            found.append(kind.model_validate(dict(zip(known, chosen, strict=True))))
-    return tuple(found)
+            actions.append(kind.model_validate(dict(zip(choices, combination, strict=True))))
+    return tuple(actions)
 
 
 def _values(schema: dict[str, Any]) -> Sequence[Any] | None:
-    """All values of a part of a JSON schema; None where they are too many to list.
+    """Return all values that a part of a JSON schema allows; None if they are too many to list.
 
     >>> _values({"type": "integer", "minimum": 0, "maximum": 2}), _values({"type": "string"})
     (range(0, 3), None)
     """
     if "anyOf" in schema:
-        parts = [_values(one) for one in schema["anyOf"]]
+        parts = [_values(option) for option in schema["anyOf"]]
         return None if None in parts else [value for part in parts for value in part or ()]
     if "const" in schema or "enum" in schema:
         return [schema["const"]] if "const" in schema else list(schema["enum"])
@@ -98,7 +101,7 @@ def _values(schema: dict[str, Any]) -> Sequence[Any] | None:
             return [None]
         case {"type": "boolean"}:
             return [False, True]
-        case {"type": "integer", "minimum": low, "maximum": high} if high - low < MOST_LISTED:
+        case {"type": "integer", "minimum": low, "maximum": high} if high - low < MAX_LISTED:
             return range(low, high + 1)
     return None
 
@@ -109,27 +112,27 @@ SHAPES = {
     "int_from_float": "a whole number", "float_type": "a number", "float_parsing": "a number",
     "bool_type": "true or false", "bool_parsing": "true or false", "string_type": "text",
 }  # fmt: skip
-"""What was asked for, by pydantic's name of the error that it is something else."""
+"""The expected type in words, by the type of pydantic's error."""
 
 
 def explain(error: PydanticError) -> str:
-    """Say in one sentence what was wrong with an answer, for the one who gave it."""
+    """Return one sentence that tells the author of an answer what is wrong with it."""
     return "; ".join(
         _placed(problem["loc"], _too_long(problem) or _plain(problem["type"], problem["msg"]))
         for problem in error.errors(include_url=False, include_context=True)
     )
 
 
-def _placed(place: Sequence[int | str], reason: str) -> str:
-    """A reason with the field that it is about, if it is about one; lists count from 1.
+def _placed(location: Sequence[int | str], reason: str) -> str:
+    """Prefix a reason with the field that it concerns, if any; lists count from 1.
 
     >>> _placed(("offer", 2), "is missing")
     '"offer", number 3: is missing'
     """
-    if not place:
+    if not location:
         return f"the answer {reason}" if reason.startswith("should be") else reason
-    names = ".".join(step for step in place if isinstance(step, str))
-    numbers = "".join(f", number {step + 1}" for step in place if isinstance(step, int))
+    names = ".".join(step for step in location if isinstance(step, str))
+    numbers = "".join(f", number {step + 1}" for step in location if isinstance(step, int))
     return f'"{names}"{numbers}: {reason}'
 
 

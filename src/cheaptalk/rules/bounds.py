@@ -1,4 +1,4 @@
-"""Bounds: the least and the most that a payoff or a measure can be."""
+"""Bounds: the minimum and maximum of a payoff or a metric."""
 
 from collections.abc import Iterator
 from math import inf, isfinite
@@ -9,63 +9,64 @@ Bounds = tuple[float, float]
 SHARE: Final = (0.0, 1.0)
 PERCENT: Final = (0.0, 100.0)
 COUNT: Final = (0.0, inf)
-"""Bounds of measures: of shares, of scores from 0 to 100, and of what is counted."""
+"""Bounds of metrics: of shares, of scores from 0 to 100, and of counts."""
 Path = tuple[str | int, ...]
-"""Where a number stands in data: the keys and positions that lead to it."""
+"""The keys and indices that lead to a number in nested data."""
 SLACK = 1e-9
-"""How far sums of floating-point numbers may lie beyond their bounds, relative to these."""
+"""Relative tolerance for rounding errors in sums of floating-point numbers."""
 
 
-def mean_bounds(own: Bounds, total: Bounds, places: int, filled: int) -> Bounds:
-    """The least and the most that the mean over some of the places of a role can be.
+def mean_bounds(seat_bounds: Bounds, total: Bounds, seats: int, filled: int) -> Bounds:
+    """Return the bounds of the mean over ``filled`` of the seats of a role.
 
     Args:
-        own: of one place.
-        total: of all places together.
-        places: how many there are.
-        filled: how many of them the mean is over, from 1.
+        seat_bounds: the bounds of one seat.
+        total: the bounds of the sum over all seats.
+        seats: the number of seats.
+        filled: the number of seats that the mean is over, from 1.
 
-    One of ten wins: one's own chance can be 1, the mean over five places 0.2, over all ten 0.1.
+    For example, exactly one of ten players wins: the chance of one seat can be 1, the mean over
+    five seats 0.2, and the mean over all ten is 0.1.
 
     >>> [mean_bounds((0, 1), (1, 1), 10, filled) for filled in (1, 5, 10)]
     [(0.0, 1.0), (0.0, 0.2), (0.1, 0.1)]
     """
-    (least, most), rest = own, places - filled
-    taken = (rest * most, rest * least) if rest else (0.0, 0.0)
-    bottom, top = ((end - by) / filled for end, by in zip(total, taken, strict=True))
-    return max(float(least), bottom), min(float(most), top)
+    (minimum, maximum), others = seat_bounds, seats - filled
+    offsets = (others * maximum, others * minimum) if others else (0.0, 0.0)
+    bottom, top = ((end - offset) / filled for end, offset in zip(total, offsets, strict=True))
+    return max(float(minimum), bottom), min(float(maximum), top)
 
 
 def within(value: float, bounds: Bounds) -> bool:
-    """Whether a number lies in its bounds, but for rounding.
+    """Return whether a number lies within its bounds, apart from rounding.
 
     >>> within(1 + 1e-12, SHARE), within(1.001, SHARE), within(float("nan"), (-inf, inf))
     (True, False, False)
     """
-    least, most = bounds
-    if least <= value <= most:
+    minimum, maximum = bounds
+    if minimum <= value <= maximum:
         return True
-    slack = SLACK * max([1.0, *(abs(one) for one in bounds if isfinite(one))])
-    return least - slack <= value <= most + slack
+    slack = SLACK * max([1.0, *(abs(bound) for bound in bounds if isfinite(bound))])
+    return minimum - slack <= value <= maximum + slack
 
 
 def beyond(value: float, bounds: Bounds) -> str:
-    """A number with the bounds that it lies beyond, as it stands in an error.
+    """Return a number with the bounds that it violates, as error messages show it.
 
     >>> beyond(35.0, (0.0, 10.0))
     '35, which is not between 0 and 10'
     """
-    least, most = (f"{one:,.15g}" for one in bounds)
-    return f"{value:,.15g}, which is not between {least} and {most}"
+    minimum, maximum = (f"{bound:,.15g}" for bound in bounds)
+    return f"{value:,.15g}, which is not between {minimum} and {maximum}"
 
 
 def numbers(value: Any, path: Path = ()) -> Iterator[tuple[Path, int | float]]:
-    """The numbers in data, and where they stand."""
+    """Yield the numbers in nested data, with their paths."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         yield path, value
     elif isinstance(value, dict):
         for key, part in value.items():
             yield from numbers(part, (*path, key))
     elif isinstance(value, list | tuple):
-        for at, part in enumerate(value):
-            yield from numbers(part, (*path, at))
+        for index, part in enumerate(value):
+            yield from numbers(part, (*path, index))

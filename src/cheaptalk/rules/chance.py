@@ -1,11 +1,11 @@
-"""Named random streams: every draw is keyed by what it is for and where it happens.
+"""Named random streams, each keyed by its purpose and by where in the match it is used.
 
-A match has one :class:`Chance`, made from its seed. Asking it for a purpose and a place gives a
-:class:`Stream` that depends on nothing else, so that one player's longer game does not shift
-another's luck and paired deals stay paired. No global generator is ever used.
+A match has one :class:`Chance`, made from its seed. Calling it with a purpose and a location
+returns a :class:`Stream` that depends on nothing else. One player's longer game therefore does not
+shift another player's draws, and paired instances stay paired. No global generator is used.
 
-    >>> chance = Chance("study-1/deal-7")
-    >>> chance("quality", 3).happens(0.5) == Chance("study-1/deal-7")("quality", 3).happens(0.5)
+    >>> chance = Chance("study-1/instance-7")
+    >>> chance("quality", 3).happens(0.5) == Chance("study-1/instance-7")("quality", 3).happens(0.5)
     True
 """
 
@@ -23,12 +23,12 @@ EIGHT = Struct("<8Q")
 
 
 class Stream:
-    """Draws of one purpose at one place.
+    """The draws for one purpose at one location.
 
-    Every draw is computed from numbers that depend on a key alone, so that the same seed deals the
-    same hands on any machine and under any version of Python. Block after block is SHA-512 of the
-    key and the block's number, which takes a fifth of the time that seeding a generator with a
-    large state does; most streams give a handful of numbers.
+    Every draw is computed from the key only, so that the same seed gives the same numbers on any
+    machine and under any version of Python. Each block is the SHA-512 digest of the key and the
+    block's number. This takes a fifth of the time of seeding a generator with a large state; most
+    streams need only a few numbers.
     """
 
     __slots__ = ("_block", "_key", "_words")
@@ -39,7 +39,7 @@ class Stream:
         self._words: list[int] = []
 
     def _next(self) -> float:
-        """A number in [0, 1), of 53 random bits."""
+        """Return a number in [0, 1) with 53 random bits."""
         if not self._words:
             block = f"{self._key}{SEPARATOR}{self._block}"
             self._words = [*EIGHT.unpack(sha512(block.encode()).digest())]
@@ -48,41 +48,41 @@ class Stream:
         return (self._words.pop() >> 11) * 2.0**-53
 
     def uniform(self, low: float = 0.0, high: float = 1.0) -> float:
-        """A number in [low, high)."""
+        """Return a number in [low, high)."""
         return low + (high - low) * self._next()
 
     def integer(self, low: int, high: int) -> int:
-        """A whole number from low to high, both included, each equally likely."""
+        """Return an integer from low to high, both included, with equal probabilities."""
         if high < low:
-            raise ValueError(f"no whole number lies between {low} and {high}")
+            raise ValueError(f"no integer lies between {low} and {high}")
         return low + int(self._next() * (high - low + 1))
 
     def happens(self, probability: float) -> bool:
-        """True with the given probability, in [0, 1]."""
+        """Return True with the given probability, in [0, 1]."""
         return self._next() < probability
 
     def pick(self, options: Sequence[T]) -> T:
-        """One of the options, each equally likely."""
+        """Return one of the options, with equal probabilities."""
         return options[int(self._next() * len(options))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """The items in a random order, all orders equally likely."""
-        deck = list(items)
-        self.shuffle(deck)
-        return deck
+        """Return the items in a random order; all orders are equally likely."""
+        copy = list(items)
+        self.shuffle(copy)
+        return copy
 
-    def shuffle(self, deck: MutableSequence[T]) -> None:
-        """Put a list into a random order, all orders equally likely."""
-        for last in range(len(deck) - 1, 0, -1):
-            other = int(self._next() * (last + 1))
-            deck[last], deck[other] = deck[other], deck[last]
+    def shuffle(self, items: MutableSequence[T]) -> None:
+        """Shuffle a list in place; all orders are equally likely."""
+        for last in range(len(items) - 1, 0, -1):
+            index = int(self._next() * (last + 1))
+            items[last], items[index] = items[index], items[last]
 
 
 class Chance:
-    """The random streams of one match, or of one seat in it.
+    """The random streams of one match, or of one actor in it.
 
     Attributes:
-        seed: what every stream depends on.
+        seed: the seed that every stream depends on.
     """
 
     __slots__ = ("seed",)
@@ -93,10 +93,10 @@ class Chance:
     def __repr__(self) -> str:
         return brief(self, self.seed.replace(SEPARATOR, "/"))
 
-    def __call__(self, purpose: str, *place: int | str) -> Stream:
-        """The stream for this purpose at this place (a round, a seat)."""
-        return Stream(SEPARATOR.join((self.seed, purpose, *map(str, place))))
+    def __call__(self, purpose: str, *location: int | str) -> Stream:
+        """Return the stream for this purpose at this location (for example, a round and a seat)."""
+        return Stream(SEPARATOR.join((self.seed, purpose, *map(str, location))))
 
-    def apart(self, purpose: str, *place: int | str) -> "Chance":
-        """Streams of their own for a part of the match, such as one seat's player."""
-        return Chance(self.seed, purpose, *place)
+    def apart(self, purpose: str, *location: int | str) -> "Chance":
+        """Return separate streams for a part of the match, such as one actor's player."""
+        return Chance(self.seed, purpose, *location)

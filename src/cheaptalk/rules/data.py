@@ -1,4 +1,4 @@
-"""Data that rules and players pass: immutable, and without fields that nobody declared."""
+"""The base class of the data that rules and players exchange: immutable, without unknown fields."""
 
 from typing import Any, Self
 
@@ -12,10 +12,10 @@ class Data(BaseModel):
 
     @classmethod
     def unchecked(cls, **fields: Any) -> Self:
-        """Data of fields that are known to be right: all of them, each of its final type.
+        """Return an instance without validation; pass all fields, each of its final type.
 
-        For what rules and scripts compute in every match. The same as pydantic's
-        ``model_construct``, which looks every field up, in half the time.
+        For values that rules and scripts compute in every match. Like pydantic's
+        ``model_construct``, but in half the time because it does not look up every field.
         """
         value = cls.__new__(cls)
         object.__setattr__(value, "__dict__", fields)

@@ -1,26 +1,26 @@
-"""How results show: in one line among others, as HTML in a notebook, and in spreadsheets.
+"""Representations of results: one line of text, HTML in a notebook, and spreadsheet cells.
 
-Nothing that somebody wrote is ever a command to what shows it.
+User-written text is never interpreted as a command by the program that displays it.
 """
 
 from collections.abc import Iterable
 from html import escape
 
 LONGEST = 120
-"""Characters of a line."""
+"""Maximum characters of a line."""
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-"""How cells begin that a spreadsheet would compute."""
+"""The characters with which formulas begin in spreadsheets."""
 SUSPECT = {*FORMULAS, "'"}
-"""How cells begin that are looked at more closely."""
+"""The first characters of cells that need a closer check."""
 
 
-def brief(thing: object, text: str) -> str:
-    """A thing in one line, which is cut where it gets long.
+def brief(value: object, text: str) -> str:
+    """Return an object's description in one line, truncated if it is long.
 
     >>> brief(3, "a number"), len(brief(3, "a number " * 100))
     ('<int: a number>', 120)
     """
-    line = f"<{type(thing).__name__}: {' '.join(text.split())}>"
+    line = f"<{type(value).__name__}: {' '.join(text.split())}>"
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 4]}...>"
 
 
@@ -30,7 +30,7 @@ def html_table(
     rows: Iterable[Iterable[object]],
     notes: Iterable[object] = (),
 ) -> str:
-    """A table in HTML, with what stands over and under it.
+    """Return an HTML table with a caption and, below it, notes.
 
     >>> html_table("Gains", ["player"], [["a & b"]])
     '<table><caption>Gains</caption><tr><th>player</th></tr><tr><td>a &amp; b</td></tr></table>'
@@ -40,8 +40,8 @@ def html_table(
         f"<tr>{''.join(f'<{tag}>{_html(cell)}</{tag}>' for cell in cells)}</tr>"
         for tag, cells in lines
     )
-    under = "".join(f"<p>{_html(note)}</p>" for note in notes)
-    return f"<table><caption>{_html(title)}</caption>{body}</table>{under}"
+    footer = "".join(f"<p>{_html(note)}</p>" for note in notes)
+    return f"<table><caption>{_html(title)}</caption>{body}</table>{footer}"
 
 
 def _html(cell: object) -> str:
@@ -49,28 +49,28 @@ def _html(cell: object) -> str:
 
 
 def spreadsheet_text(text: str) -> str:
-    """A text as a cell of a CSV file that no spreadsheet takes for a formula.
+    """Return a text as a CSV cell that no spreadsheet evaluates as a formula.
 
-    One that begins as formulas do gets a quotation mark before it, as OWASP advises; a number does
-    not. :func:`text_of_spreadsheet` takes it away.
+    A text that begins like a formula gets a leading apostrophe, as OWASP advises; a number does
+    not. :func:`unescape_spreadsheet_text` removes it.
 
     >>> spreadsheet_text("=1+1"), spreadsheet_text("-3.5"), spreadsheet_text("- 3.5"), "so"
     ("'=1+1", '-3.5', "'- 3.5", 'so')
     """
-    return f"'{text}" if text[:1] in SUSPECT and _like_a_formula(text) else text
+    return f"'{text}" if text[:1] in SUSPECT and _resembles_formula(text) else text
 
 
-def text_of_spreadsheet(cell: str) -> str:
-    """What :func:`spreadsheet_text` made the cell of.
+def unescape_spreadsheet_text(cell: str) -> str:
+    """Return the text from which :func:`spreadsheet_text` made the cell.
 
-    >>> text_of_spreadsheet("'=1+1"), text_of_spreadsheet("'s")
+    >>> unescape_spreadsheet_text("'=1+1"), unescape_spreadsheet_text("'s")
     ('=1+1', "'s")
     """
-    return cell[1:] if cell.startswith("'") and _like_a_formula(cell) else cell
+    return cell[1:] if cell.startswith("'") and _resembles_formula(cell) else cell
 
 
-def _like_a_formula(text: str) -> bool:
-    """Whether a text begins as formulas do, quotation marks aside."""
+def _resembles_formula(text: str) -> bool:
+    """Return whether a text begins like a formula, ignoring leading apostrophes."""
     text = text.lstrip("'")
     if not text.startswith(FORMULAS):
         return False
@@ -82,7 +82,7 @@ def _like_a_formula(text: str) -> bool:
 
 
 class Printed:
-    """A result that prints as text of several lines; the first stands for it among others."""
+    """A result that prints as several lines; its ``repr`` shows only the first."""
 
     __slots__ = ()
 

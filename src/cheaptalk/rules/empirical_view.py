@@ -1,4 +1,4 @@
-"""What is shown of a game as an empirical game: measures beside its equilibria, and figures."""
+"""How a game is presented as an empirical game: metrics beside its equilibria, and figures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,41 +7,41 @@ from typing import Any, NamedTuple
 from cheaptalk.rules.game import Game
 
 
-class ScaledMeasure(NamedTuple):
-    """A measure as a table shows it.
+class ScaledMetric(NamedTuple):
+    """A metric as a column of a table.
 
     Attributes:
-        title: over its column.
-        measure: its name.
-        scale: what means are divided by, > 0.
+        title: the column's header.
+        metric: the metric's name.
+        scale: the number by which means are divided, > 0.
     """
 
     title: str
-    measure: str
+    metric: str
     scale: float = 1.0
 
 
-class MeasureTable(NamedTuple):
-    """Measures that stand together in a table.
+class MetricTable(NamedTuple):
+    """Metrics that are shown in one table.
 
     Attributes:
-        title: over the table.
-        about: what the numbers are, in a sentence or two.
-        columns: its measures.
+        title: the table's title.
+        about: one or two sentences that explain the numbers.
+        columns: the metrics.
     """
 
     title: str
     about: str
-    columns: tuple[ScaledMeasure, ...]
+    columns: tuple[ScaledMetric, ...]
 
 
 class Radar(NamedTuple):
-    """Measures that are drawn around a circle, for each player in matches against itself.
+    """A radar chart of metrics, for each player in matches against itself.
 
     Attributes:
-        title: over the figure.
-        unit: of all its measures.
-        axes: the measures' names by what their axes are called, clockwise.
+        title: the figure's title.
+        unit: the unit of all metrics.
+        axes: the metrics' names by the label of their axis, clockwise.
     """
 
     title: str
@@ -50,40 +50,40 @@ class Radar(NamedTuple):
 
 
 class Histogram(NamedTuple):
-    """A measure of deals, counted in bins of one width.
+    """A histogram of an instance-level metric, with bins of equal width.
 
     Attributes:
-        title: over the figure.
-        measure: its name.
-        axis: what it is, for the axis.
-        top: the most that it can be; the least is 0.
+        title: the figure's title.
+        metric: the metric's name.
+        axis: the label of the axis.
+        top: the metric's maximum; the minimum is 0.
     """
 
     title: str
-    measure: str
+    metric: str
     axis: str
     top: float
 
 
 @dataclass(frozen=True)
 class EmpiricalView:
-    """What pages of empirical games show of a game.
+    """What the pages of empirical games show of a game.
 
     Attributes:
-        measures: the names of those that tables and figures take.
-        tables: the measures at equilibrium for configurations that are mixed; none where these
-            cannot be shown on one scale.
-        given: the measure of each seat that is what its offers give away, without the place at its
-            end; empty where there is none.
+        metrics: the names of the metrics in tables and figures.
+        tables: a function from the configurations that are mixed to the tables of metrics at
+            equilibrium; no tables if these configurations cannot be shown on one scale.
+        given: the metric of each seat that measures what its offers give away, without the seat at
+            its end; empty if there is none.
         configurations: parameters by the names that publications give them.
         mixtures: names of configurations by the name of their uniform mixture.
         radars, histograms: figures of how the game was played.
-        methods: what readers of a page must know of the measures, by heading.
-        about_figures: what they must know of the figures.
+        methods: explanations of the metrics for readers of a page, by heading.
+        about_figures: an explanation of the figures.
     """
 
-    measures: tuple[str, ...]
-    tables: Callable[[Sequence[Game]], Sequence[MeasureTable]]
+    metrics: tuple[str, ...]
+    tables: Callable[[Sequence[Game]], Sequence[MetricTable]]
     given: str = ""
     configurations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     mixtures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Errors as sentences: what is wrong, where it stands, and what would be legal."""
+"""Error messages: what is wrong, where, and what would be legal."""
 
 import json
 import re
@@ -15,16 +15,16 @@ from pydantic_core import ErrorDetails
 from cheaptalk.rules.actions import SHAPES
 
 LONGEST = 100
-"""Characters of what a person wrote that an error repeats."""
+"""Maximum characters of user-written text that an error repeats."""
 
 
 class Advice(NamedTuple):
     """A part of an error's message that advises to use an argument of a function.
 
     Attributes:
-        text: how it is said in Python.
+        text: the wording in Python.
         argument: the argument's name.
-        value: its value.
+        value: the argument's value.
     """
 
     text: str
@@ -33,13 +33,13 @@ class Advice(NamedTuple):
 
 
 class CheaptalkError(Exception):
-    """Something a user can mend; the message is one sentence with the cause and the cure.
+    """An error that the user can fix; the message is one sentence with the cause and the fix.
 
-    Its arguments are the parts of the sentence: texts, and advice that the command line words as
+    Its arguments are the parts of the sentence: text, and advice that the command line rewords as
     options.
 
-    >>> print(CheaptalkError("too few deals; ", Advice("say paired=False", "paired", False)))
-    too few deals; say paired=False
+    >>> print(CheaptalkError("too few instances; ", Advice("say paired=False", "paired", False)))
+    too few instances; say paired=False
     """
 
     def __str__(self) -> str:
@@ -47,7 +47,8 @@ class CheaptalkError(Exception):
         return "".join(parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As what it is, in another process too, whatever its class is made with."""
+        """Keep the error's class and attributes when it is pickled, whatever arguments its class
+        takes."""
         return _same_error, (type(self), self.args, self.__dict__)
 
 
@@ -60,53 +61,53 @@ def _same_error(
 
 
 class RulesError(CheaptalkError):
-    """The code of a game is wrong; the message names the game, what is wrong and the cure."""
+    """An error in the code of a game; the message names the game, the cause and the fix."""
 
 
-def shown(written: object) -> str:
-    """Something that a person wrote, as it stands in their file, cut where it gets long.
+def shown(value: object) -> str:
+    """Return a user-written value as it appears in their file, truncated if it is long.
 
     >>> shown({"share": 0.5}), shown(None)
     ('{"share": 0.5}', 'null')
     """
-    text = json.dumps(written, default=str, ensure_ascii=False)
+    text = json.dumps(value, default=str, ensure_ascii=False)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-def expect(thing: object, kind: type, wanted: str) -> None:
-    """Refuse a thing of another type.
+def expect(value: object, kind: type, expected: str) -> None:
+    """Refuse an object of another type.
 
     Raises:
-        CheaptalkError: what is wanted, and what came.
+        CheaptalkError: the object is not of this type; the message says what was expected.
 
     >>> expect(5, str, "a name")
     Traceback (most recent call last):
-    cheaptalk.rules.errors.CheaptalkError: a name is wanted, not 5
+    cheaptalk.rules.errors.CheaptalkError: expected a name, not 5
     """
-    if not isinstance(thing, kind):
-        raise CheaptalkError(f"{wanted} is wanted, not {shown(thing)}")
+    if not isinstance(value, kind):
+        raise CheaptalkError(f"expected {expected}, not {shown(value)}")
 
 
-def counted(number: int, what: str) -> str:
-    """So many of something, in words as they stand behind a number.
+def counted(number: int, noun: str) -> str:
+    """Return a number with a noun in the singular or plural.
 
     >>> counted(1, "match"), counted(1200, "call"), counted(0, "reply"), counted(2, "person")
     ('1 match', '1,200 calls', '0 replies', '2 people')
     """
-    if number != 1 and what == "person":
-        what = "people"
+    if number != 1 and noun == "person":
+        noun = "people"
     elif number != 1:
-        what = f"{what[:-1]}ie" if what.endswith("y") and what[-2] not in "aeiou" else what
-        what += "es" if what.endswith(("s", "x", "ch", "sh")) else "s"
-    return f"{number:,} {what}"
+        noun = f"{noun[:-1]}ie" if noun.endswith("y") and noun[-2] not in "aeiou" else noun
+        noun += "es" if noun.endswith(("s", "x", "ch", "sh")) else "s"
+    return f"{number:,} {noun}"
 
 
 FORMS = ("str", "int", "constrained-int")
-"""What pydantic adds to the place of a problem with one of several forms."""
+"""What pydantic appends to the location of a problem if a value may have several forms."""
 
 
 def first_problem(error: ValidationError) -> str:
-    """The first thing wrong, in one line: where, what would be legal, what was written.
+    """Return the first problem in one line: location, what would be legal, and the value.
 
     >>> from cheaptalk.rules import Horizon
     >>> try:
@@ -116,67 +117,67 @@ def first_problem(error: ValidationError) -> str:
     rounds: should be a whole number, not "many"
     """
     problems = error.errors(include_url=False)
-    place = _place(problems[0])
-    here = [one for one in problems if _place(one) == place]
-    return f"{place}: {_plain(here)}" if place else _plain(here)
+    location = _place(problems[0])
+    alternatives = [problem for problem in problems if _place(problem) == location]
+    return f"{location}: {_plain(alternatives)}" if location else _plain(alternatives)
 
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def legal(kind: type[Model], written: Mapping[str, Any]) -> Model:
-    """What was written, as a value of this kind.
+def legal(kind: type[Model], data: Mapping[str, Any]) -> Model:
+    """Return user-written data as a model of this type.
 
     Raises:
-        CheaptalkError: a part of it is not legal; the message says what would be.
+        CheaptalkError: a part of the data is illegal; the message says what would be legal.
     """
     try:
-        return kind.model_validate(dict(written))
+        return kind.model_validate(dict(data))
     except ValidationError as error:
         raise CheaptalkError(first_problem(error)) from None
 
 
 def problem_of(error: BaseException) -> str | None:
-    """The first thing wrong where the error is one of pydantic's; None for any other."""
+    """Return the first problem of a pydantic error; None for any other error."""
     return first_problem(error) if isinstance(error, ValidationError) else None
 
 
 def _place(problem: ErrorDetails) -> str:
     steps = [str(step) for step in problem["loc"] if not _machine(step)]
-    of_a_form = bool(steps) and steps[-1] in FORMS
-    return ".".join(steps[:-1] if of_a_form else steps)
+    is_form = bool(steps) and steps[-1] in FORMS
+    return ".".join(steps[:-1] if is_form else steps)
 
 
 def _machine(step: int | str) -> bool:
-    """Whether a step of an error's place is pydantic's own, not something that was written."""
+    """Return whether a step of an error's location was added by pydantic, not written by the
+    user."""
     return isinstance(step, str) and ("[" in step or step in {"Sample", "Value"})
 
 
 def _plain(problems: Sequence[ErrorDetails]) -> str:
-    """What is wrong at one place; several problems are those of several forms, any of which will
-    do."""
+    """Return what is wrong at one location; several problems are those of alternative forms."""
     first = problems[0]
     if first["type"] == "missing":
         return "is missing"
-    shoulds = list(dict.fromkeys(filter(None, map(_should, problems))))
+    options = list(dict.fromkeys(filter(None, map(_should, problems))))
     if not _should(first):
         return first["msg"].removeprefix("Value error, ")
-    legal = ", or ".join(shoulds).replace(", or be ", ", or ")
+    legal = ", or ".join(options).replace(", or be ", ", or ")
     return f"should {legal}, not {shown(first['input'])}"
 
 
 def _should(problem: ErrorDetails) -> str:
-    """What would be legal, as it stands behind "should"; empty where pydantic does not say."""
+    """Return what would be legal, to follow "should"; empty if pydantic does not say."""
     if problem["type"] in SHAPES:
         return f"be {SHAPES[problem['type']]}"
     if problem["type"] == "value_error":
         return ""
-    should = problem["msg"].partition("should ")[2].replace(" after validation", "")
-    return should if problem["type"] == "literal_error" else should.partition(", ")[0]
+    text = problem["msg"].partition("should ")[2].replace(" after validation", "")
+    return text if problem["type"] == "literal_error" else text.partition(", ")[0]
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in its first line; its type where it says nothing.
+    """Return the first line of an error's message, or its type if the message is empty.
 
     >>> first_line(ValueError("no port\\nsee below")), first_line(TimeoutError())
     ('no port', 'TimeoutError')
@@ -185,24 +186,25 @@ def first_line(error: BaseException) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """An error of a player's or the rules' own code, in one line with the place it came from.
+    """Describe an error in a player's or the rules' code in one line, with its location.
 
-    The place is the last one in code that is not a library's, which was only called.
+    The location is the innermost frame that is not in a library.
     """
     if isinstance(error, CheaptalkError):
         return str(error)
     if isinstance(error, SyntaxError) and error.filename:
         return f"{type(error).__name__} in {Path(error.filename).name}:{error.lineno}: {error.msg}"
-    found = place_of(reversed(list(traceback.walk_tb(error.__traceback__))))
-    place = f" in {found}" if found else ""
+    location = place_of(reversed(list(traceback.walk_tb(error.__traceback__))))
+    suffix = f" in {location}" if location else ""
     if isinstance(error, PydanticUserError) and error.code == "model-field-missing-annotation":
         field = re.findall("`(?:.+?)`|'(?:.+?)'", error.message)[0][1:-1]
-        return f"the class{place} has a field without a type, {field}; write NAME: TYPE = DEFAULT"
-    return f"{type(error).__name__}{place}: {problem_of(error) or error}"
+        return f"the class{suffix} has a field without a type, {field}; write NAME: TYPE = DEFAULT"
+    return f"{type(error).__name__}{suffix}: {problem_of(error) or error}"
 
 
 def place_of(frames: Iterable[tuple[FrameType, int]]) -> str | None:
-    """The file and line of the first frame, of those from the inside out, that is no library's."""
+    """Return the file and line of the first frame, from the inside out, that is not in a
+    library."""
     for frame, line in frames:
         if not _of_a_library(frame.f_globals.get("__name__", "")):
             return f"{Path(frame.f_code.co_filename).name}:{line}"
@@ -211,5 +213,11 @@ def place_of(frames: Iterable[tuple[FrameType, int]]) -> str | None:
 
 def _of_a_library(module: str) -> bool:
     package = module.partition(".")[0]
-    ours = module.startswith(("cheaptalk.rules.", "cheaptalk.styles.", "cheaptalk.conformance"))
-    return ours or package in ("jinja2", "msgspec", "pydantic") or package in stdlib_module_names
+    is_framework = module.startswith(
+        ("cheaptalk.rules.", "cheaptalk.styles.", "cheaptalk.conformance")
+    )
+    return (
+        is_framework
+        or package in ("jinja2", "msgspec", "pydantic")
+        or package in stdlib_module_names
+    )

@@ -1,4 +1,4 @@
-"""What fields mean, read from the docstrings beneath them, and what they may be."""
+"""The meanings of fields, read from the docstrings below them, and their legal values."""
 
 import ast
 import inspect
@@ -12,15 +12,15 @@ from pydantic import BaseModel
 
 @cache
 def field_meanings(model: type[BaseModel]) -> dict[str, str]:
-    """The docstring of each field of a model, inherited ones included; "" where there is none.
+    """Return the docstring of each field of a model, inherited ones included; "" if there is none.
 
-    Reading source takes time, so it is done here and not whenever a class is made.
+    Reading source takes time, so this is done on demand and not when a class is created.
     """
-    found = dict.fromkeys(model.model_fields, "")
+    meanings = dict.fromkeys(model.model_fields, "")
     for base in reversed(model.__mro__):
         if issubclass(base, BaseModel) and base is not BaseModel:
-            found.update((name, text) for name, text in _documented(base) if name in found)
-    return found
+            meanings.update((name, text) for name, text in _documented(base) if name in meanings)
+    return meanings
 
 
 def _documented(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
@@ -30,8 +30,8 @@ def _documented(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
         return
     body = ast.parse(source).body[0]
     assert isinstance(body, ast.ClassDef)
-    for statement, after in zip(body.body, body.body[1:], strict=False):
-        match statement, after:
+    for statement, following in zip(body.body, body.body[1:], strict=False):
+        match statement, following:
             case (
                 ast.AnnAssign(target=ast.Name(id=name)),
                 ast.Expr(value=ast.Constant(value=str(text))),
@@ -40,7 +40,8 @@ def _documented(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
 
 
 def field_ranges(model: type[BaseModel]) -> dict[str, str]:
-    """What each field of a model may be, in words; what the model demands beyond is not said."""
+    """Return the legal values of each field of a model, in words, without what validators
+    demand."""
     return {
         name: legal_values(spec) for name, spec in model.model_json_schema()["properties"].items()
     }
@@ -50,16 +51,17 @@ KINDS = {
     "boolean": "true or false", "number": "number", "integer": "whole number", "string": "text",
     "object": "mapping", "null": "null",
 }  # fmt: skip
-"""Types of values by their names in a schema."""
+"""The types of values by their names in a schema."""
 SIGNS = {
     "exclusiveMinimum": ">", "gt": ">", "minimum": ">=", "ge": ">=",
     "exclusiveMaximum": "<", "lt": "<", "maximum": "<=", "le": "<=",
 }  # fmt: skip
-"""Bounds by their names in a schema; the short ones stand where another type is read first."""
+"""Comparison signs by the names of bounds in a schema; the short names appear in unions of
+types."""
 
 
 def legal_values(spec: Mapping[str, Any]) -> str:
-    """What a JSON schema allows, in words.
+    """Return in words what a JSON schema allows.
 
     >>> legal_values({"type": "integer", "minimum": 1, "maximum": 1000})
     'whole number >= 1 and <= 1,000'
@@ -73,7 +75,7 @@ def legal_values(spec: Mapping[str, Any]) -> str:
         return " or ".join(map(str, spec.get("enum", [spec.get("const")])))
     if spec.get("type") == "array":
         items = spec.get("prefixItems") or [spec.get("items", {})]
-        each = legal_values(items[0])
-        return f"{len(items)} times {each}" if "prefixItems" in spec else f"list of {each}"
+        item = legal_values(items[0])
+        return f"{len(items)} times {item}" if "prefixItems" in spec else f"list of {item}"
     bounds = [f"{sign} {spec[key]:,.15g}" for key, sign in SIGNS.items() if key in spec]
     return " ".join([KINDS.get(spec.get("type", ""), "value"), " and ".join(bounds)]).strip()

@@ -1,4 +1,4 @@
-"""What a game is: parameters, seats, a deal, rules, an outcome and its payoffs."""
+"""The base class of games: parameters, seats, an instance, rules, an outcome and its payoffs."""
 
 from abc import abstractmethod
 from collections import Counter
@@ -18,101 +18,116 @@ from cheaptalk.rules.bounds import Bounds, beyond, numbers, within
 from cheaptalk.rules.chance import Chance
 from cheaptalk.rules.data import Data
 from cheaptalk.rules.errors import RulesError, describe, shown
+from cheaptalk.rules.renamed import RENAMED_KEYS
 from cheaptalk.rules.steps import Event, Play
 
 
 def suggest(name: str, known: Sequence[str]) -> str:
-    """A name that is not known, with the nearest known one or all of them.
+    """Return an unknown name with the nearest known name, or with all of them.
 
     >>> suggest("horizn", ["money", "horizon"])
     '"horizn" (did you mean "horizon"?)'
     >>> suggest("charlie", ["alice", "bob"])
     '"charlie" (known: alice, bob)'
     """
-    tried = (_nearest(one, known) for one in (name, name.casefold()))
-    near = next(filter(None, tried), None)
-    hint = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(known) or 'none'}"
+    attempts = (_nearest(spelling, known) for spelling in (name, name.casefold()))
+    nearest = next(filter(None, attempts), None)
+    hint = f'did you mean "{nearest[0]}"?' if nearest else f"known: {', '.join(known) or 'none'}"
     return f'"{name}" ({hint})'
 
 
 def _nearest(name: str, known: Sequence[str]) -> list[str]:
-    """The known name that most likely was meant, if any: the less alike begin alike."""
-    alike = [one for one in known if one[:1] == name[:1]]
-    return get_close_matches(name, known, n=1, cutoff=0.7) or get_close_matches(name, alike, n=1)
+    """Return the known name that was most likely meant, if any; less similar ones must share the
+    initial."""
+    candidates = [candidate for candidate in known if candidate[:1] == name[:1]]
+    return get_close_matches(name, known, n=1, cutoff=0.7) or get_close_matches(
+        name, candidates, n=1
+    )
 
 
-def _is_boolean_for_number(value: Any, wanted: Any) -> bool:
-    """Whether yes or no, or a list with one of them, stands where only numbers make sense."""
+def _is_boolean_for_number(value: Any, annotation: Any) -> bool:
+    """Return whether a boolean, or a list with one, is given where only numbers make sense."""
     if isinstance(value, list):
-        suspect = [one for one in value if isinstance(one, (bool, list))]
+        suspects = [item for item in value if isinstance(item, (bool, list))]
         return any(
-            _is_boolean_for_number(one, kind) for one in suspect for kind in get_args(wanted)
+            _is_boolean_for_number(item, kind) for item in suspects for kind in get_args(annotation)
         )
     if not isinstance(value, bool):
         return False
-    kinds = _alternatives(wanted)
+    kinds = _alternatives(annotation)
     return not kinds.isdisjoint((int, float)) and bool not in kinds
 
 
-def _alternatives(wanted: Any) -> set[Any]:
-    """The types that a field may be of, whatever else is said of them."""
-    if get_origin(wanted) in (Union, UnionType, Annotated):
-        return set().union(*map(_alternatives, get_args(wanted)))
-    return {wanted} if isinstance(wanted, Hashable) else set()
+def _alternatives(annotation: Any) -> set[Any]:
+    """Return the types that a field accepts."""
+    if get_origin(annotation) in (Union, UnionType, Annotated):
+        return set().union(*map(_alternatives, get_args(annotation)))
+    return {annotation} if isinstance(annotation, Hashable) else set()
 
 
 @cache
-def _known(of: type[BaseModel]) -> dict[str, Any]:
-    """The fields of a model, with the type of those in which yes or no could stand for a number."""
+def _known(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the fields of a model, with the types of those in which a boolean could replace a
+    number."""
     return {
         name: field.annotation if _wants_number(field.annotation) else None
-        for name, field in of.model_fields.items()
+        for name, field in model.model_fields.items()
     }
 
 
-def _wants_number(wanted: Any) -> bool:
-    """Whether a type, or one within it, is a number and not yes or no."""
-    return _is_boolean_for_number(True, wanted) or any(map(_wants_number, get_args(wanted)))
+def _wants_number(annotation: Any) -> bool:
+    """Return whether a type, or one within it, is a number and not a boolean."""
+    return _is_boolean_for_number(True, annotation) or any(map(_wants_number, get_args(annotation)))
+
+
+def _unknown_key(key: str, known: Sequence[str]) -> str:
+    """Return a message for an unknown key, with its new name if it was renamed, else the nearest
+    key."""
+    renamed = RENAMED_KEYS.get(key)
+    hint = f'"{key}" (renamed to "{renamed}")' if renamed in known else suggest(key, known)
+    return f"unknown key {hint}"
 
 
 class Value(Data):
-    """Data that people write: immutable, and a misspelt key is named with the nearest legal one."""
+    """User-written data: immutable; a misspelt key raises an error with the nearest legal key."""
 
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
-            known = _known(cls)
+            fields = _known(cls)
             for key, value in data.items():
-                if key not in known:
-                    raise ValueError(f"unknown key {suggest(str(key), list(known))}")
-                if known[key] is not None and _is_boolean_for_number(value, known[key]):
-                    raise ValueError(f"{key}: {shown(value)} is no number; write it in digits")
+                if key not in fields:
+                    raise ValueError(_unknown_key(str(key), list(fields)))
+                if fields[key] is not None and _is_boolean_for_number(value, fields[key]):
+                    raise ValueError(f"{key}: {shown(value)} is not a number; write it in digits")
         return data
 
 
-class Deal(Value):
-    """What nature decides before play. A game in which it decides nothing uses this one."""
+class Instance(Value):
+    """The draw of private values and other chance before play; this one is for games without
+    any."""
 
 
 class Outcome(Value):
     """How a match ended, in the game's own terms."""
 
 
-class Seat(NamedTuple):
-    """Where a player sits: what one seat hears, no other does.
+class Actor(NamedTuple):
+    """An entity that acts in a seat at one time; actors do not share observations.
 
     Attributes:
-        name: as in questions, news and records.
-        place: who sits here. Seats of one place are filled by one player, who forgets in between.
+        name: as in requests, events and records.
+        seat: its seat. Actors of one seat are filled by one player, which remembers nothing of the
+            earlier actors' observations.
     """
 
     name: str
-    place: str
+    seat: str
 
 
 def numbered(role: str, count: int) -> dict[str, str]:
-    """Places for several players of one role.
+    """Return seats for several players of one role.
 
     >>> numbered("player", 2)
     {'player_1': 'player', 'player_2': 'player'}
@@ -126,10 +141,10 @@ def _numbers(role: str, count: int) -> tuple[str, ...]:
 
 
 class Horizon(Value):
-    """How many rounds a game can last, and whether its players are told.
+    """The maximum number of rounds, and whether the players know it.
 
-    In a study file: ``12`` (told), ``{rounds: 99, hidden: true}`` (long, and not told: the way
-    published systems play an infinite horizon).
+    In a study file: ``12`` (known), or ``{rounds: 99, hidden: true}`` (long and unknown, which is
+    how published systems implement an infinite horizon).
     """
 
     rounds: int = Field(ge=1, le=10_000)
@@ -146,239 +161,244 @@ class Horizon(Value):
 
     @property
     def told(self) -> int | None:
-        """The number of rounds as the players know it; None where they are not told."""
+        """The number of rounds, if the players know it; None if it is hidden."""
         return None if self.hidden else self.rounds
 
 
 @dataclass(frozen=True)
 class Secret:
-    """A variation of one seat's private knowledge, for testing that it stays private.
+    """A variation of one actor's private information, to test that it stays private.
 
     Attributes:
-        owners: the seats that know the fact.
-        game, deal: the same match with only that fact changed.
-        revealed: whether an event tells the fact to others by the rules (play from there on is
-            not compared).
+        owners: the actors that know the fact.
+        game, instance: the same match with only that fact changed.
+        revealed: returns whether an event reveals the fact to others by the rules; play after it is
+            not compared.
     """
 
     owners: frozenset[str]
     game: "Game"
-    deal: Deal
+    instance: Instance
     revealed: Callable[[Event], bool] = lambda event: False
 
 
 class Game(Value):
     """The rules of a game with its parameters.
 
-    A subclass declares its parameters as fields, its type as class variables, and writes its
-    rules as the generator :meth:`play`. Rules do no input or output and know no player.
+    A subclass declares its parameters as fields and its properties as class variables, and
+    implements its rules as the generator :meth:`play`. Rules do no input or output and know no
+    player.
     """
 
     name: ClassVar[str]
     title: ClassVar[str] = ""
-    """What people read, where that is not the name in words, such as Diner's dilemma."""
+    """The title for display, if it differs from the name in words; for example, Diner's dilemma."""
     version: ClassVar[int] = 1
-    """Raised when a rule change would make a recorded match replay differently."""
+    """Increased when a rule change would make a recorded match replay differently."""
     roles: ClassVar[tuple[str, ...]]
-    """The parts that players can play. Strategies are written for roles."""
+    """The kinds of positions. Strategies are written for roles."""
     events: ClassVar[tuple[type[Event], ...]]
     actions: ClassVar[tuple[type[Action], ...]]
-    deal_type: ClassVar[type[Deal]] = Deal
+    instance_type: ClassVar[type[Instance]] = Instance
     outcome_type: ClassVar[type[Outcome]]
     payoff_unit: ClassVar[str | tuple[str, ...]] = ""
-    """What payoffs are counted in, such as dollars, for those who read them; of each role in order
-    where they differ."""
+    """The unit of payoffs for display, such as dollars; a tuple in the order of roles if they
+    differ."""
     payoffs_reach_bounds: ClassVar[bool] = True
-    """Whether players may well come to the ends of :meth:`payoff_bounds`. False where these only
-    keep out what nobody does, such as a price of a hundred times the product's worth: payoffs that
-    did not vary then have no interval, in place of one that reaches there."""
+    """Whether players can realistically reach :meth:`payoff_bounds`. If False, the bounds only
+    exclude extreme play, such as a price of a hundred times the product's value. Payoffs that did
+    not vary then have no interval, instead of one that extends to the bound."""
     tries: ClassVar[int] = 3
-    """How often a model is asked in all, unless its seat says otherwise, before it forfeits."""
+    """Maximum attempts of a model at each request before it forfeits, unless its player sets
+    ``tries``."""
     forfeit: ClassVar[str] = "The match ends as forfeited by that seat and is no part of the score."
 
     names: dict[str, str] = Field(default_factory=dict)
-    """What the players are called in the words they read, by place; by default the place's name."""
+    """The players' names in prompts, by seat; by default the seat's name."""
 
     @model_validator(mode="after")
     def _names_are_of_places(self) -> "Game":
-        for place in self.names:
-            if place not in self.places:
+        for seat in self.names:
+            if seat not in self.seats:
                 raise ValueError(
-                    f'names: no place "{place}"; the places are {", ".join(self.places)}'
+                    f'names: unknown seat "{seat}"; the seats are {", ".join(self.seats)}'
                 )
-        shown = [self.called(place) for place in self.places]
-        if len(set(shown)) < len(shown):
-            raise ValueError("names: two places may not have the same name")
+        names = [self.called(seat) for seat in self.seats]
+        if len(set(names)) < len(names):
+            raise ValueError("names: two seats have the same name; choose different names")
         return self
 
-    def called(self, place: str) -> str:
-        """The name of a place as players read it: ``player_2`` is Player 2."""
-        return self.names.get(place) or place.replace("_", " ").capitalize()
+    def called(self, seat: str) -> str:
+        """Return the name of a seat as players read it: ``player_2`` is Player 2."""
+        return self.names.get(seat) or seat.replace("_", " ").capitalize()
 
     @classmethod
     def payoff_units(cls) -> dict[str, str]:
-        """What the payoffs of each role are counted in; empty where the game does not say."""
+        """Return the unit of each role's payoffs; empty if the game does not say."""
         unit = cls.payoff_unit
         units = (unit,) * len(cls.roles) if isinstance(unit, str) else unit
         return dict(zip(cls.roles, units, strict=True))
 
     @property
-    def places(self) -> dict[str, str]:
-        """The places to be filled, each by a player, in order, with their roles.
+    def seats(self) -> dict[str, str]:
+        """The seats in order, with their roles.
 
-        One for each role unless the game says otherwise; see :func:`numbered`.
+        One seat for each role unless the game overrides it; see :func:`numbered`.
         """
         return {role: role for role in self.roles}
 
     @property
-    def seats(self) -> tuple[Seat, ...]:
-        """The seats at this table, in order; one for each place unless the game says otherwise."""
-        return tuple([Seat(place, place) for place in self.places])
+    def actors(self) -> tuple[Actor, ...]:
+        """The actors in order; one for each seat unless the game overrides it."""
+        return tuple([Actor(seat, seat) for seat in self.seats])
 
-    def deal(self, chance: Chance) -> Deal:
-        """Draw what nature decides before play."""
-        return self.deal_type()
+    def draw_instance(self, chance: Chance) -> Instance:
+        """Draw an instance."""
+        return self.instance_type()
 
-    def dealt(self, seed: str) -> Deal:
-        """What nature decides under a seed.
+    def instance_of(self, seed: str) -> Instance:
+        """Return the instance of a seed.
 
         Raises:
-            RulesError: :meth:`deal` fails.
+            RulesError: :meth:`draw_instance` fails.
         """
         try:
-            return self.deal(Chance(seed).apart("deal"))
+            return self.draw_instance(Chance(seed).apart("deal"))
         except Exception as error:
-            raise RulesError(f"{self.name}: deal() fails: {describe(error)}") from error
+            raise RulesError(f"{self.name}: draw_instance() failed: {describe(error)}") from error
 
     @abstractmethod
-    def play(self, deal: Any, chance: Chance) -> Play[Any]:
-        """The rules."""
+    def play(self, instance: Any, chance: Chance) -> Play[Any]:
+        """Implement the rules."""
 
     @abstractmethod
     def payoffs(self, outcome: Any) -> dict[str, float]:
-        """What each seat got, by seat name, in the game's unit."""
+        """Return each actor's payoff by the actor's name, in the game's unit."""
 
     @abstractmethod
     def payoff_bounds(self) -> dict[str, Bounds]:
-        """The least and the most that a place of each role can get, over all its seats together."""
+        """Return the minimum and maximum payoff of a seat of each role, summed over the seat's
+        actors."""
 
     def total_bounds(self) -> dict[str, Bounds]:
-        """The least and the most that all places of each role can get together.
+        """Return the minimum and maximum of the sum of payoffs over all seats of each role.
 
-        As many times what one place can, unless the rules leave less: exactly one wins, or the
-        places share a sum.
+        By default, these are the bounds of one seat times the number of seats. Override it if the
+        rules allow less: for example, exactly one player wins, or the seats share a sum.
         """
-        bounds, counts = self.payoff_bounds(), Counter(self.places.values())
+        bounds, counts = self.payoff_bounds(), Counter(self.seats.values())
         return {
-            role: (least * counts[role], most * counts[role])
-            for role, (least, most) in bounds.items() if role in counts
+            role: (minimum * counts[role], maximum * counts[role])
+            for role, (minimum, maximum) in bounds.items() if role in counts
         }  # fmt: skip
 
-    def secrets(self, deal: Any) -> Iterator[Secret]:
-        """Variations of what single seats know privately; none in a game without secrets."""
+    def secrets(self, instance: Any) -> Iterator[Secret]:
+        """Yield variations of private information; none in a game without secrets."""
         return iter(())
 
-    def place_payoffs(self, outcome: Any) -> dict[str, float]:
-        """Payoffs summed over the seats of each place.
+    def seat_payoffs(self, outcome: Any) -> dict[str, float]:
+        """Return payoffs by seat, summed over each seat's actors.
 
         Raises:
-            RulesError: other seats are paid than there are, a payoff is no finite number, or a
-                place gets more or less than the game declares that it can.
+            RulesError: the actors with payoffs differ from the game's actors, a payoff is not a
+                finite number, or a seat's payoff violates the declared bounds.
         """
         try:
-            roles, paid = self.places, self.payoffs(outcome)
+            roles, paid = self.seats, self.payoffs(outcome)
         except Exception as error:
-            raise RulesError(f"{self.name}: payoffs() fails: {describe(error)}") from error
+            raise RulesError(f"{self.name}: payoffs() failed: {describe(error)}") from error
         expect_finite(self.name, paid)
-        places = {seat.name: seat.place for seat in self.seats}
-        if paid.keys() != places.keys():
+        seats = {actor.name: actor.seat for actor in self.actors}
+        if paid.keys() != seats.keys():
             raise RulesError(
-                f"{self.name}: payoffs() pays {', '.join(paid) or 'nobody'}, and the seats are "
-                f"{', '.join(places)}; pay each of them, if only 0"
+                f"{self.name}: payoffs() pays {', '.join(paid) or 'nobody'}, but the actors are "
+                f"{', '.join(seats)}; return a payoff for each, even if it is 0"
             )
-        total = dict.fromkeys(roles, 0.0)
-        for seat, payoff in paid.items():
-            total[places[seat]] += payoff
+        totals = dict.fromkeys(roles, 0.0)
+        for actor, payoff in paid.items():
+            totals[seats[actor]] += payoff
         bounds = self.declared_bounds("payoff_bounds")
-        for place, payoff in total.items():
-            limits = bounds[roles[place]]
+        for seat, payoff in totals.items():
+            limits = bounds[roles[seat]]
             if not within(payoff, limits):
                 raise RulesError(
-                    f'{self.name}: "{place}" gets {beyond(payoff, limits)}, its payoff_bounds(); '
-                    "mend these, or what the rules let pass"
+                    f'{self.name}: the payoff of "{seat}" is {beyond(payoff, limits)}; '
+                    "fix payoff_bounds() or the rules"
                 )
-        self._check_totals(total)
-        return total
+        self._check_totals(totals)
+        return totals
 
     def declared_bounds(self, method: str) -> Mapping[str, Bounds]:
-        """What ``payoff_bounds`` or ``total_bounds`` gives, which is two numbers for each role.
+        """Return the result of ``payoff_bounds`` or ``total_bounds``: two numbers for each role.
 
         Raises:
-            RulesError: it gives something else, or none for the role of a place.
+            RulesError: it returns something else, or none for the role of a seat.
         """
         bounds = getattr(self, method)()
         if not isinstance(bounds, Mapping) or not all(map(_two_numbers, bounds.values())):
             raise RulesError(
-                f"{self.name}: {method}() gives {bounds!r}; return the least and the most by "
+                f"{self.name}: {method}() returns {bounds!r}; return the minimum and maximum by "
                 f'role, as in {{"{self.roles[0]}": (0.0, 1.0)}}'
             )
-        for role in self.places.values():
+        for role in self.seats.values():
             if role not in bounds:
-                raise RulesError(f'{self.name}: {method}() has none for the role "{role}"')
+                raise RulesError(f'{self.name}: {method}() has no bounds for the role "{role}"')
         return bounds
 
     def _check_totals(self, paid: Mapping[str, float]) -> None:
-        """Raise an error where all places of a role get more or less than the game declares."""
+        """Raise an error if the sum over all seats of a role violates the declared bounds."""
         if type(self).total_bounds is Game.total_bounds:  # as each place keeps to its own
             return
-        roles, bounds = self.places, self.declared_bounds("total_bounds")
+        roles, bounds = self.seats, self.declared_bounds("total_bounds")
         sums = dict.fromkeys(bounds, 0.0)
-        for place, payoff in paid.items():
-            sums[roles[place]] += payoff
+        for seat, payoff in paid.items():
+            sums[roles[seat]] += payoff
         for role, limits in bounds.items():
             if not within(sums[role], limits):
                 raise RulesError(
-                    f'{self.name}: the places of the role "{role}" get '
-                    f"{beyond(sums[role], limits)}, its total_bounds(); mend these, or what the "
-                    "rules let pass"
+                    f'{self.name}: the total payoff of the role "{role}" is '
+                    f"{beyond(sums[role], limits)}; fix total_bounds() or the "
+                    "rules"
                 )
 
 
-def _two_numbers(ends: object) -> bool:
+def _two_numbers(bounds: object) -> bool:
     return (
-        isinstance(ends, Sequence) and len(ends) == 2 and all(isinstance(end, Real) for end in ends)
+        isinstance(bounds, Sequence)
+        and len(bounds) == 2
+        and all(isinstance(bound, Real) for bound in bounds)
     )
 
 
 def expect_finite(game: str, paid: dict[str, float]) -> None:
-    """Refuse payoffs that are no numbers by seat, or none that can be added and compared.
+    """Refuse payoffs that are not a mapping of finite numbers by actor.
 
     Raises:
-        RulesError: what there is instead, or the first seat whose payoff is nan, infinite or no
-            number.
+        RulesError: the value, or the first actor whose payoff is NaN, infinite or not a number.
     """
     if not isinstance(paid, Mapping):
         raise RulesError(
-            f'{game}: payoffs() gives {paid!r}; return what each seat gets, as in {{"SEAT": 0.0}}'
+            f'{game}: payoffs() returns {paid!r}; return a payoff by actor, as in {{"ACTOR": 0.0}}'
         )
-    for seat, payoff in paid.items():
+    for actor, payoff in paid.items():
         if not isinstance(payoff, Real) or not isfinite(payoff):
             raise RulesError(
-                f'{game}: payoffs() gives "{seat}" {payoff}, which is no finite number; look for '
-                "what it is made of in the outcome"
+                f'{game}: payoffs() returns {payoff} for "{actor}", which is not a finite '
+                f"number; check "
+                "the outcome from which it is computed"
             )
 
 
 def expect_json(game: str, outcome: dict[str, Any]) -> None:
-    """Refuse an outcome that no JSON can hold, in which matches are kept.
+    """Refuse an outcome that cannot be stored as JSON.
 
     Raises:
-        RulesError: the first number that is nan or infinite.
+        RulesError: the first number that is NaN or infinite.
     """
     for path, value in numbers(outcome):
         if not isfinite(value):
             name = ".".join(map(str, path))
             raise RulesError(
-                f'{game}: the outcome has {value} as "{name}"; JSON, in which matches are kept, '
-                "knows finite numbers alone"
+                f'{game}: the outcome has {value} as "{name}"; matches are stored as JSON, '
+                "which allows only finite numbers"
             )

@@ -1,5 +1,5 @@
-"""Playing a table to its end: at once for scripted seats, asynchronously for the rest, or again
-from recorded answers.
+"""Play a table to its end: synchronously for scripted players, asynchronously for others, or from
+recorded answers.
 """
 
 import asyncio
@@ -10,104 +10,111 @@ from pydantic import ValidationError
 
 from cheaptalk.rules.actions import Action, explain
 from cheaptalk.rules.errors import CheaptalkError, describe, shown
-from cheaptalk.rules.game import Deal, Game, suggest
+from cheaptalk.rules.game import Game, Instance, suggest
 from cheaptalk.rules.steps import Ask
-from cheaptalk.rules.table import Asked, IllegalAction, Table
+from cheaptalk.rules.table import DecisionRequest, IllegalAction, Table
 
-Decide = Callable[[Asked], Action]
-"""A scripted strategy with its settings: from what the seat sees to what it does."""
+Decide = Callable[[DecisionRequest], Action]
+"""A scripted strategy with its settings: a function from a decision request to an action."""
 
 
 class StrategyError(CheaptalkError):
-    """A scripted strategy raised an error or gave an illegal action: a fault of its code."""
+    """A scripted strategy raised an error or returned an illegal action."""
 
     @classmethod
-    def illegal(cls, asked: Asked, decide: Decide, reason: str) -> "StrategyError":
-        """The rules refuse what the strategy did."""
+    def illegal(cls, request: DecisionRequest, decide: Decide, reason: str) -> "StrategyError":
+        """Return the error for an action that the rules refuse."""
         return cls(
-            f'"{asked.seat}" answered illegally in request {asked.request}, by {_name(decide)}: '
+            f'"{request.actor}" answered illegally in request {request.number}, by '
+            f"{_name(decide)}: "
             f"{reason}"
         )
 
 
 class ReplayMismatch(CheaptalkError):
-    """Recorded answers do not fit the rules that are asked to replay them."""
+    """Recorded answers do not fit the rules that replay them."""
 
 
-def play(game: Game, deal: Deal, seed: str, players: Mapping[str, Decide]) -> Table:
-    """Play a match between scripted players, given by place or by role, to its end.
+def play(game: Game, instance: Instance, seed: str, players: Mapping[str, Decide]) -> Table:
+    """Play a match between scripted players to its end.
+
+    Args:
+        players: the players by seat or by role.
 
     Raises:
         StrategyError: a strategy failed or answered illegally.
-        CheaptalkError: a place has no player, or what is no function; or a player has no place.
+        CheaptalkError: a seat has no player, a player is not a function, or a player has no seat.
         RulesError: the game's own code is wrong.
     """
-    return play_on(Table(game, deal, seed), players)
+    return play_on(Table(game, instance, seed), players)
 
 
 def play_on(table: Table, players: Mapping[str, Decide]) -> Table:
-    """Let scripted players, given by place or by role, play a table on to its end.
+    """Continue a table with scripted players to its end.
+
+    Args:
+        players: the players by seat or by role.
 
     Raises:
         StrategyError: a strategy failed or answered illegally.
-        CheaptalkError: a place has no player, or what is no function; or a player has no place.
+        CheaptalkError: a seat has no player, a player is not a function, or a player has no seat.
         RulesError: the game's own code is wrong.
     """
-    seated = _seated(table, players)
+    deciders = _seated(table, players)
     while table.pending:
-        for seat in table.pending:
-            asked = table.asked(seat)
-            action = decided(asked, seated[seat])
+        for actor in table.pending:
+            request = table.request(actor)
+            action = decided(request, deciders[actor])
             try:
-                table.answer(seat, action)
+                table.answer(actor, action)
             except IllegalAction as illegal:
-                raise StrategyError.illegal(asked, seated[seat], str(illegal)) from illegal
+                raise StrategyError.illegal(request, deciders[actor], str(illegal)) from illegal
     return table
 
 
 def _seated(table: Table, players: Mapping[str, Decide]) -> dict[str, Decide]:
-    """Who plays each seat; players of places and roles that are not there are refused."""
+    """Return the player of each actor; raise an error for players of unknown seats and roles."""
     game = table.game
-    places = game.places
+    seats = game.seats
     for name in players:
-        if name not in places and name not in game.roles:
-            known = list(dict.fromkeys([*places, *game.roles]))
-            raise CheaptalkError(f"{game.name} has no place or role {suggest(str(name), known)}")
-    return {seat.name: _player(players, seat.place, places[seat.place]) for seat in table.seats}
+        if name not in seats and name not in game.roles:
+            known = list(dict.fromkeys([*seats, *game.roles]))
+            raise CheaptalkError(f"{game.name} has no seat or role {suggest(str(name), known)}")
+    return {actor.name: _player(players, actor.seat, seats[actor.seat]) for actor in table.seats}
 
 
-def _player(players: Mapping[str, Decide], place: str, role: str) -> Decide:
-    found = players.get(place, players.get(role))
-    if found is None:
+def _player(players: Mapping[str, Decide], seat: str, role: str) -> Decide:
+    player = players.get(seat, players.get(role))
+    if player is None:
         raise CheaptalkError(
-            f'nobody plays "{place}": give a function for it, such as one of '
-            f"ct.game_box(NAME).strategies, as in players={{{shown(place)}: ...}}"
+            f'"{seat}" has no player; pass a function for it, such as one of '
+            f"ct.get_game(NAME).strategies, as in players={{{shown(seat)}: ...}}"
         )
-    if not callable(found):
+    if not callable(player):
         raise CheaptalkError(
-            f'"{place}" is played by a function, such as one of ct.game_box(NAME).strategies, '
-            f"not by {shown(found)}"
+            f'the player of "{seat}" must be a function, such as one of '
+            f"ct.get_game(NAME).strategies, not {shown(player)}"
         )
-    return found
+    return player
 
 
-def decided(asked: Asked, decide: Decide) -> Action:
-    """What a strategy does; whether it is legal is for the table to say.
+def decided(request: DecisionRequest, decide: Decide) -> Action:
+    """Return a strategy's action; the table checks whether it is legal.
 
     Raises:
-        StrategyError: it failed.
+        StrategyError: the strategy failed.
     """
     try:
-        return decide(asked)
+        return decide(request)
     except Exception as error:
         raise StrategyError(
-            f'"{asked.seat}" failed in request {asked.request}, by {_name(decide)}: '
+            f'"{request.actor}" failed in request {request.number}, by {_name(decide)}: '
             f"{describe(error)}"
         ) from error
 
 
 def _name(decide: Decide) -> str:
-    """What a strategy is called, whatever its settings."""
+    """Return a strategy's name, without its settings."""
     function = decide.func if isinstance(decide, partial) else decide
     name = getattr(function, "name", None) or getattr(function, "__name__", None)
     return str(name or type(function).__name__)
@@ -115,23 +122,23 @@ def _name(decide: Decide) -> str:
 
 async def play_async(
     table: Table,
-    answer: Callable[[Asked], Awaitable[Action | None]],
+    answer: Callable[[DecisionRequest], Awaitable[Action | None]],
     watch: Callable[[Table], None] = lambda _: None,
 ) -> Table:
-    """Play a table to its end with answers that take time, asking all open seats at once.
+    """Play a table to its end with slow answers, and make all open requests concurrently.
 
     Args:
-        answer: returns None where the seat finally failed to answer. When it raises, the other
-            seats asked at the same time are still heard out before the first error is passed on.
-        watch: called at the beginning, whenever an answer is given, and at the end.
+        answer: returns the action, or None if the actor finally failed to answer. If it raises, the
+            other concurrent requests are completed before the first error is raised.
+        watch: called at the beginning, after every answer, and at the end.
     """
 
     async def settle(ask: Ask) -> None:
-        action = await answer(table.asked(ask.seat))
+        action = await answer(table.request(ask.actor))
         if action is None:
-            table.forfeit(ask.seat)
+            table.forfeit(ask.actor)
         else:
-            table.answer(ask.seat, action)
+            table.answer(ask.actor, action)
         watch(table)
 
     watch(table)
@@ -146,42 +153,45 @@ async def play_async(
 
 
 def replay(
-    game: Game, deal: Deal, seed: str, given: Iterable[tuple[int, str, Mapping[str, object] | None]]
+    game: Game,
+    instance: Instance,
+    seed: str,
+    answers: Iterable[tuple[int, str, Mapping[str, object] | None]],
 ) -> Table:
-    """Set up a table and give it recorded answers; it then asks exactly the next question.
+    """Set up a table and replay recorded answers; its next request is then open.
 
     Args:
-        given: request number, seat and the action's fields (None: forfeited), in the order of
+        answers: request number, actor and the action's fields (None: forfeited), in the order of
             recording.
 
     Raises:
-        ReplayMismatch: an answer is to a question that these rules do not ask, or one that they
-            refuse. Its message says which and why.
+        ReplayMismatch: these rules do not make a recorded request, or refuse its answer. The
+            message says which and why.
     """
-    table = Table(game, deal, seed)
-    for request, seat, fields in given:
-        give(table, request, seat, fields)
+    table = Table(game, instance, seed)
+    for request, actor, fields in answers:
+        give(table, request, actor, fields)
     return table
 
 
-def give(table: Table, request: int, seat: str, fields: Mapping[str, object] | None) -> None:
-    """Give a table one recorded answer (None: the seat forfeited).
+def give(table: Table, request: int, actor: str, fields: Mapping[str, object] | None) -> None:
+    """Give a table one recorded answer (None: the actor forfeited).
 
     Raises:
-        ReplayMismatch: it does not fit the open questions.
+        ReplayMismatch: the answer does not fit the open requests.
     """
-    if request != table.requests or seat not in table.pending:
+    if request != table.requests or actor not in table.pending:
         raise ReplayMismatch(
-            f'recorded answer {request} of seat "{seat}" has no question: '
-            f"at request {table.requests} the rules ask {', '.join(table.pending) or 'nobody'}"
+            f'recorded answer {request} of "{actor}" matches no open request: '
+            f"request {table.requests} is to {', '.join(table.pending) or 'nobody'}"
         )
     if fields is None:
-        table.forfeit(seat)
+        table.forfeit(actor)
         return
     try:
-        table.answer(seat, table.pending[seat].action.model_validate(fields))
+        table.answer(actor, table.pending[actor].action.model_validate(fields))
     except ValueError as error:
         reason = explain(error) if isinstance(error, ValidationError) else str(error)
         raise ReplayMismatch(
-            f'recorded answer {request} of seat "{seat}" is refused: {reason}'
+            f'recorded answer {request} of "{actor}" is refused: {reason}'
         ) from error

@@ -1,7 +1,7 @@
-"""What is found by name: games and all that belongs to them, and whatever else others may add.
+"""Registries of games and their parts, and of everything else that packages can add.
 
-A package adds things by entry points, a running program by :func:`register`. Ours are found in the
-same way as everyone else's.
+A package adds objects by entry points, a running program by :func:`register`. Built-in objects are
+registered in the same way.
 """
 
 import inspect
@@ -17,61 +17,60 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, TypeVar
 
-from cheaptalk.rules.box import Check, GameBox, Measure, Series, Strategy, StyleFile
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import CheaptalkError, counted, describe
 from cheaptalk.rules.game import suggest
+from cheaptalk.rules.game_spec import Check, GameSpec, Metric, Series, Strategy, StyleFile
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 OURS = "cheaptalk"
 LOADING: ContextVar[frozenset[EntryPoint]] = ContextVar("LOADING", default=frozenset())
-"""What is being loaded: a module that itself asks for a game is not looked at once more."""
+"""The entry points that are being loaded; they are skipped if a module itself asks for a game."""
 
 
 class UnknownName(CheaptalkError, LookupError):
-    """A name that nothing is registered under; the message names the nearest one."""
+    """A name that is not registered; the message suggests the nearest one."""
 
 
 class PluginWarning(UserWarning):
-    """An installed package registers what cannot be used; everything else can."""
+    """An installed package registers an object that cannot be used; all others can."""
 
 
 def unknown(what: str, name: str, known: list[str]) -> UnknownName:
-    """Say that a name is unknown, with the nearest or all of the known ones."""
+    """Return an error for an unknown name, with the nearest or all known names."""
     return UnknownName(f"unknown {what} {suggest(name, sorted(known))}")
 
 
-def several(_: str, things: Any) -> Mapping[str, Any]:
-    """Reads an entry point that refers to a mapping of things by name.
+def several(_name: str, objects: Any) -> Mapping[str, Any]:
+    """Read an entry point that refers to a mapping of objects by name.
 
     Raises:
         TypeError: it refers to something else.
     """
-    if not isinstance(things, Mapping):
-        raise TypeError("it is no mapping of things by name")
-    return things
+    if not isinstance(objects, Mapping):
+        raise TypeError("it is not a mapping of objects by name")
+    return objects
 
 
 def single(name: str, thing: T) -> Mapping[str, T]:
-    """Reads an entry point that refers to one thing, which goes by the point's name."""
+    """Read an entry point that refers to one object, registered under the entry point's name."""
     return {name: thing}
 
 
 class Registry(Mapping[str, T]):
-    """Things of one kind by name: a mapping of all that is registered.
+    """A mapping of all registered objects of one kind, by name.
 
-    A package that fails to import, or registers a name that another has, is warned of and hides
-    nothing else.
+    If a package fails to import, or registers a name that is taken, a warning is issued; all other
+    objects remain available.
 
     Args:
-        what: what one of them is called.
-        group: of entry points that register them.
-        holds: whether something is such a thing.
-        read: what an entry point registers, by name, from the point's name and what it refers to;
-            by default that thing itself under the point's name.
-        more: what else there is beside that of packages, such as in a user's file; its errors are
-            told to whoever asks for a thing.
+        what: what one object is called.
+        group: the entry point group.
+        holds: returns whether an object is of this kind.
+        read: returns what an entry point registers, by name, from the entry point's name and
+            object; by default the object under that name.
+        more: returns further objects, such as those of a user's file; its errors are raised.
     """
 
     known: ClassVar[list["Registry[Any]"]] = []
@@ -104,8 +103,8 @@ class Registry(Mapping[str, T]):
                 return self._here[name]
             if self._read is single and not points:
                 raise KeyError(name)
-            if len(points) == 1 and (alone := self._ours(*points)) is not None:
-                return alone
+            if len(points) == 1 and (loaded := self._ours(*points)) is not None:
+                return loaded
         return self._all()[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -123,50 +122,52 @@ class Registry(Mapping[str, T]):
         return frozenset(self._here)
 
     def origin(self, name: str) -> str:
-        """Who registers a name: a package, or this program."""
+        """Return the package that registers a name, or "this program"."""
         return "this program" if name in self._here else self._owners.get(name, OURS)
 
     def __repr__(self) -> str:
         return brief(self, f"{self.what}, {counted(len(self), 'name')}")
 
     def find(self, name: str) -> T:
-        """One thing by its name.
+        """Return an object by its name.
 
         Raises:
-            UnknownName: nothing is registered under it; the message names the nearest one.
+            UnknownName: the name is not registered; the message suggests the nearest one.
         """
-        found = self.get(name)
-        if found is None:
+        thing = self.get(name)
+        if thing is None:
             raise unknown(self.what, name, list(self))
-        return found
+        return thing
 
     def add(self, name: str, thing: T) -> None:
-        """Register a thing in this process; what it registered before is replaced.
+        """Register an object in this process, replacing what this process registered before.
 
         Raises:
-            CheaptalkError: it is no such thing, or an installed package registers the name.
+            CheaptalkError: the object is of another kind, or an installed package registers the
+                name.
         """
         if not self.holds(thing):
-            raise CheaptalkError(f"{thing!r} is no {self.what}")
+            raise CheaptalkError(f"{thing!r} is not a {self.what}")
         if name in self._installed():
             raise CheaptalkError(
-                f'{self.origin(name)} registers a {self.what} named "{name}"; take another name'
+                f'{self.origin(name)} already registers a {self.what} named "{name}"; choose '
+                f"another name"
             )
         self._here[name] = thing
         self._changed()
 
     def put(self, name: str, thing: T) -> None:
-        """Register a thing under a name in this process, in place of what has that name."""
+        """Register an object in this process, replacing any object of this name."""
         self._here[name] = thing
         self._changed()
 
     def remove(self, name: str) -> None:
-        """Take back what this process registered under a name."""
+        """Undo this process's registration of a name."""
         del self._here[name]
         self._changed()
 
     def forget(self) -> None:
-        """Look at what packages register anew when it is next asked for."""
+        """Discard what packages registered, so that it is read again on the next access."""
         _entry_points.cache_clear()
         self._packaged = None
         self._alone = {}
@@ -178,7 +179,7 @@ class Registry(Mapping[str, T]):
         _whole.cache_clear()
 
     def _ours(self, point: EntryPoint) -> T | None:
-        """What an entry point of ours registers under its name, without loading all the others."""
+        """Return what a built-in entry point registers, without loading all others."""
         name = point.name
         if name not in self._alone and _owner(point) == OURS and point not in LOADING.get():
             loaded = self._loaded(point)
@@ -194,44 +195,46 @@ class Registry(Mapping[str, T]):
         return self._found
 
     def _installed(self) -> dict[str, T]:
-        """What packages register, and what is beside it; looked at once, and warned of once."""
+        """Return what packages register, and further objects; read, and warn, only once."""
         if self._packaged is None:
-            found = self._look()
-            self._packaged = {**found, **self._more(found)}
+            packaged = self._look()
+            self._packaged = {**packaged, **self._more(packaged)}
             self._changed()  # as what was loaded may have asked before all was there
         return self._packaged
 
     def _look(self) -> dict[str, T]:
-        found: dict[str, T] = {}
+        objects: dict[str, T] = {}
         owners: dict[str, str] = {}
-        named = _entry_points().select(group=self.group)
-        points = [one for one in named if one not in LOADING.get()]
-        for point in sorted(points, key=lambda one: (_owner(one) != OURS, _owner(one), one.name)):
+        selected = _entry_points().select(group=self.group)
+        points = [entry for entry in selected if entry not in LOADING.get()]
+        for point in sorted(
+            points, key=lambda entry: (_owner(entry) != OURS, _owner(entry), entry.name)
+        ):
             owner = _owner(point)
             for name, thing in self._loaded(point).items():
-                if name in found:
-                    _warn_of_two(owners[name], owner, f'{self.what} named "{name}"')
+                if name in objects:
+                    _warn_duplicate(owners[name], owner, f'{self.what} named "{name}"')
                 else:
-                    found[name], owners[name] = thing, owner
+                    objects[name], owners[name] = thing, owner
         self._owners = owners
-        return found
+        return objects
 
     def _loaded(self, point: EntryPoint) -> Mapping[str, T]:
-        """What an entry point registers; nothing where it cannot be used, which is warned of."""
+        """Return what an entry point registers; warn and return nothing if it cannot be used."""
         before = LOADING.set(LOADING.get() | {point})
         try:
             things = self._read(point.name, point.load())
             LOG.debug("%s of %s loaded: %s", self.what, _owner(point), ", ".join(things))
             for thing in things.values():
                 if not self.holds(thing):
-                    raise TypeError(f"{thing!r} is no {self.what}")
+                    raise TypeError(f"{thing!r} is not a {self.what}")
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - a package may even exit; others must load
             owner = _owner(point)
             _warn(
                 f'the {self.what} "{point.name}" of {owner} cannot be used '
-                f"({describe(error)}); mend, upgrade or uninstall {owner}"
+                f"({describe(error)}); fix, upgrade or uninstall {owner}"
             )
             return {}
         finally:
@@ -240,18 +243,18 @@ class Registry(Mapping[str, T]):
 
 
 def is_function(thing: Any) -> bool:
-    """Whether something is a function or a method, and not a class or an object to be called."""
+    """Return whether an object is a function or method, not a class or a callable object."""
     return inspect.isroutine(thing)
 
 
 def instances(*kinds: type) -> Callable[[Any], bool]:
-    """Whether something is of one of these types."""
+    """Return a function that checks whether an object is of one of these types."""
     return lambda thing: isinstance(thing, kinds)
 
 
 @cache
 def _entry_points() -> Any:  # of another class in Python 3.12 than in 3.11
-    """What all packages register; to look at their files takes milliseconds."""
+    """Return all packages' entry points; reading them takes milliseconds."""
     return entry_points()
 
 
@@ -263,136 +266,145 @@ def _warn(message: str) -> None:
     warnings.warn(message, PluginWarning, stacklevel=2)
 
 
-def _warn_of_two(first: str, second: str, thing: str) -> None:
-    """Warn that two register what can stand for one thing only."""
+def _warn_duplicate(first: str, second: str, thing: str) -> None:
+    """Warn that two packages register the same name."""
     _warn(
-        f"{first} and {second} both register a {thing}: the one of {first} is used; "
+        f"{first} and {second} both register a {thing}; that of {first} is used; "
         f"rename that of {second}, or uninstall one of them"
     )
 
 
 def _of_game(kind: type[T]) -> Callable[[str, Any], Mapping[str, T]]:
-    """Reads entry points named ``GAME.NAME``: a thing for a game, several, or a module of them."""
+    """Return a reader of entry points named ``GAME.NAME`` for one object, a list or a module."""
 
     def read(name: str, loaded: Any) -> Mapping[str, T]:
         game = name.partition(".")[0]
         values = vars(loaded).values() if isinstance(loaded, ModuleType) else (loaded,)
-        listed = chain.from_iterable(v if type(v) in (list, tuple) else (v,) for v in values)
-        found: dict[str, T] = {}
-        for one in (one for one in listed if isinstance(one, kind)):
-            own = one.name  # type: ignore[attr-defined]  # what a game has has a name
-            if found.setdefault(f"{game}.{own}", one) is not one:
-                raise TypeError(f'two of them are named "{own}"')
-        if not found:
-            raise TypeError(f"it is no {kind.__name__}, nor a list or module that holds one")
-        return found
+        candidates = chain.from_iterable(v if type(v) in (list, tuple) else (v,) for v in values)
+        parts: dict[str, T] = {}
+        for part in (part for part in candidates if isinstance(part, kind)):
+            part_name = part.name  # type: ignore[attr-defined]  # what a game has has a name
+            if parts.setdefault(f"{game}.{part_name}", part) is not part:
+                raise TypeError(f'two of them are named "{part_name}"')
+        if not parts:
+            raise TypeError(f"it is not a {kind.__name__}, nor a list or module that contains one")
+        return parts
 
     return read
 
 
-GAMES: Registry[GameBox] = Registry(
-    "game", "cheaptalk.games", instances(GameBox), lambda _, box: {box.name: box}
+GAMES: Registry[GameSpec] = Registry(
+    "game", "cheaptalk.games", instances(GameSpec), lambda _, game_spec: {game_spec.name: game_spec}
 )
 STRATEGIES: Registry[Strategy] = Registry(
     "strategy", "cheaptalk.players", instances(Strategy), _of_game(Strategy)
 )
-MEASURES: Registry[Measure] = Registry(
-    "measure", "cheaptalk.measures", instances(Measure), _of_game(Measure)
+METRICS: Registry[Metric] = Registry(
+    "metric", "cheaptalk.metrics", instances(Metric), _of_game(Metric)
 )
 SERIES: Registry[Series] = Registry(
     "series", "cheaptalk.series", instances(Series), _of_game(Series)
 )
 STYLES: Registry[StyleFile] = Registry("style", "cheaptalk.styles", instances(StyleFile))
 CHECKS: Registry[Check] = Registry("check", "cheaptalk.checks", is_function)
-"""What belongs to games that exist is registered as ``GAME.NAME``."""
+"""Parts of existing games are registered as ``GAME.NAME``."""
 PARTS: dict[str, Registry[Any]] = {
-    "strategies": STRATEGIES, "measures": MEASURES, "series": SERIES, "styles": STYLES,
+    "strategies": STRATEGIES, "metrics": METRICS, "series": SERIES, "styles": STYLES,
     "checks": CHECKS,
 }  # fmt: skip
-"""What others may add to a game, by the field of its box."""
+"""The registries of what packages can add to a game, by the field of its game spec."""
 
 
 def register(thing: Any, *, name: str | None = None, game: str | None = None) -> None:
-    """Register a thing in this process, as an installed package does by an entry point.
+    """Register an object in this process, as an installed package does by an entry point.
 
     Args:
-        thing: a game's box; a strategy, measure, series or style of a game that exists, or a check
-            of what is said in it; a kind of player, a recipe, or anything else that a registry
-            holds.
-        name: what it is called, where it has no name of its own.
+        thing: a game spec; a strategy, metric, series, style or check of an existing game; a kind
+            of player, a recipe, or any other object that a registry holds.
+        name: its name, if the object itself has none.
         game: the game that it belongs to.
 
     Raises:
         UnknownName: there is no such game.
-        CheaptalkError: no registry holds such things, it has no name, or the game or an installed
-            package has the name already.
+        CheaptalkError: no registry holds such objects, it has no name, or the name is taken by the
+            game or an installed package.
     """
     if isinstance(thing, Path):
         raise CheaptalkError(
-            f"{thing} may be a preset, a roster or a rubric: add it to that registry itself, "
+            f"{thing} may be a preset, a roster or a rubric; add it directly to that registry, "
             "as in ct.judges.RUBRICS.add(NAME, PATH)"
         )
     named = name or getattr(thing, "name", None)
     if not isinstance(named, str):
-        raise CheaptalkError(f"{thing!r} has no name of its own; give it one: name=...")
+        raise CheaptalkError(f"{thing!r} has no name; pass name=...")
     if game is not None:
-        game_box(game)
-    apart = set(PARTS.values())
+        get_game(game)
+    part_registries = set(PARTS.values())
     holding = [
-        one for one in Registry.known if (one in apart) is (game is not None) and one.holds(thing)
+        registry
+        for registry in Registry.known
+        if (registry in part_registries) is (game is not None) and registry.holds(thing)
     ]
     if len(holding) > 1:
-        kinds = " or ".join(f"a {one.what}" for one in holding)
-        raise CheaptalkError(f"{thing!r} may be {kinds}; add it to that registry itself")
+        kinds = " or ".join(f"a {registry.what}" for registry in holding)
+        raise CheaptalkError(f"{thing!r} may be {kinds}; add it directly to that registry")
     if not holding:
-        of = f" of {game}" if game else "; what belongs to a game is registered with game=..."
-        raise CheaptalkError(f"{thing!r} is nothing that can be registered{of}")
+        suffix = f" of {game}" if game else "; pass game=... to register a part of a game"
+        raise CheaptalkError(f"{thing!r} cannot be registered{suffix}")
     if game is not None:
-        field = next(one for one, registry in PARTS.items() if registry is holding[0])
+        field = next(part for part, registry in PARTS.items() if registry is holding[0])
         if named in getattr(GAMES[game], field):
             raise CheaptalkError(
-                f'{game} has a {holding[0].what} named "{named}" already; take another name'
+                f'{game} already has a {holding[0].what} named "{named}"; choose another name'
             )
         named = f"{game}.{named}"
     holding[0].add(named, thing)
 
 
 @cache
-def games() -> dict[str, GameBox]:
-    """All registered games by name, with what is registered for them elsewhere."""
+def games() -> dict[str, GameSpec]:
+    """Return all registered games by name, with the parts that packages register for them."""
     for registry in PARTS.values():
         for name in registry:
             game, dot, _ = name.partition(".")
             if not dot or game not in GAMES:
                 _warn(
-                    f'the {registry.what} "{name}" of {registry.origin(name)} belongs to no game: '
-                    f"it is named GAME.NAME, and there is no game {suggest(game, sorted(GAMES))}"
+                    f'the {registry.what} "{name}" of {registry.origin(name)} belongs to no game; '
+                    f"name it GAME.NAME; unknown game {suggest(game, sorted(GAMES))}"
                 )
     return {name: _whole(name) for name in sorted(GAMES)}
 
 
 @cache
-def _whole(name: str) -> GameBox:
-    """A game's box with what others add to it."""
-    box = GAMES.find(name)
-    added: dict[str, Any] = {}
+def _whole(name: str) -> GameSpec:
+    """Return a game spec with the parts that packages add to it."""
+    game_spec = GAMES.find(name)
+    extended: dict[str, Any] = {}
     for field, registry in PARTS.items():
-        own = getattr(box, field)
-        more = {
-            name.removeprefix(f"{box.name}."): thing
+        own = getattr(game_spec, field)
+        additions = {
+            name.removeprefix(f"{game_spec.name}."): thing
             for name, thing in registry.items()
-            if name.startswith(f"{box.name}.")
+            if name.startswith(f"{game_spec.name}.")
         }
-        for name in (one for one in own.keys() & more.keys() if own[one] is not more[one]):
-            first, second = GAMES.origin(box.name), registry.origin(f"{box.name}.{name}")
-            _warn_of_two(first, second, f'{registry.what} named "{name}" for {box.name}')
-        if more:
-            added[field] = {**own, **{name: one for name, one in more.items() if name not in own}}
-    return replace(box, **added) if added else box
+        for name in (
+            key for key in own.keys() & additions.keys() if own[key] is not additions[key]
+        ):
+            first, second = (
+                GAMES.origin(game_spec.name),
+                registry.origin(f"{game_spec.name}.{name}"),
+            )
+            _warn_duplicate(first, second, f'{registry.what} named "{name}" for {game_spec.name}')
+        if additions:
+            extended[field] = {
+                **own,
+                **{name: part for name, part in additions.items() if name not in own},
+            }
+    return replace(game_spec, **extended) if extended else game_spec
 
 
-def game_box(name: str) -> GameBox:
-    """The box of a game.
+def get_game(name: str) -> GameSpec:
+    """Return the spec of a game.
 
     Raises:
         UnknownName: no game is registered under this name.
@@ -401,32 +413,32 @@ def game_box(name: str) -> GameBox:
 
 
 def game_title(name: str) -> str:
-    """What people read of a game, be it installed or not.
+    """Return a game's title for display, whether it is installed or not.
 
     >>> game_title("diners_dilemma"), game_title("tic_tac_toe")
     ("Diner's dilemma", 'Tic tac toe')
     """
-    found = GAMES.get(name)
+    spec = GAMES.get(name)
     words = name.replace("_", " ")
-    return (found.rules.title if found else "") or words[:1].upper() + words[1:]
+    return (spec.rules.title if spec else "") or words[:1].upper() + words[1:]
 
 
 def strategies(game: str) -> Mapping[str, Strategy]:
-    """All strategies for a game by name: its own, then those registered for it elsewhere.
+    """Return all strategies of a game by name: its own, then those registered by packages.
 
     Raises:
         UnknownName: no game is registered under this name.
     """
-    return game_box(game).strategies
+    return get_game(game).strategies
 
 
 def strategy_named(game: str, name: str) -> Strategy:
-    """A strategy by its game and name.
+    """Return a strategy by its game and name.
 
     Raises:
         UnknownName: the game has no such strategy.
     """
-    found = strategies(game).get(name)
-    if found is None:
+    strategy = strategies(game).get(name)
+    if strategy is None:
         raise unknown(f"strategy for {game}", name, list(strategies(game)))
-    return found
+    return strategy

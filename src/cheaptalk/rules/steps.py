@@ -1,7 +1,8 @@
-"""What rules yield: questions to seats and news for seats.
+"""The steps that rules yield: decision requests and events.
 
-Rules are a generator. They yield :class:`Ask` (one seat), a tuple of asks (several seats at once,
-none seeing another's answer) or :class:`Tell` (news, no answer), and receive actions.
+Rules are a generator. They yield :class:`Ask` (one actor), a tuple of asks (simultaneous requests,
+whose answers stay hidden until all have arrived) or :class:`Tell` (an event, no answer), and
+receive actions.
 """
 
 from collections.abc import Callable, Generator
@@ -15,50 +16,51 @@ from cheaptalk.rules.errors import RulesError, describe
 
 @dataclass_transform(frozen_default=True)
 class Event(Struct, frozen=True):
-    """Something a seat is told or asked: plain values that nobody can change.
+    """Something that an actor observes: plain, immutable values.
 
-    A subclass annotates its fields as a dataclass does. Everything a seat knows, it knows from
-    events. What is private to one seat must stand in no event for another.
+    A subclass annotates its fields as a dataclass does. Events are all that an actor knows of the
+    game. Information that is private to one actor must not appear in another actor's events.
     """
 
 
 def no_objection(_action: Any) -> str | None:
-    """The legality check of a question whose schema says it all."""
+    """Accept every action: the legality check of a request whose schema is sufficient."""
     return None
 
 
 class Ask(NamedTuple):
-    """A question to one seat.
+    """A decision request to one actor.
 
     Attributes:
-        seat: who must answer.
+        actor: the actor that must answer.
         action: the type of a legal answer.
-        event: what the seat is told with the question.
-        objection: the rules' own check beyond the schema: why an action is illegal, or None.
+        event: what the actor observes with the request.
+        objection: the rules' own check beyond the schema; returns why an action is illegal, or
+            None.
     """
 
-    seat: str
+    actor: str
     action: type[Action]
     event: Event
     objection: Callable[[Any], str | None] = no_objection
 
     def refuse(self, action: object) -> str | None:
-        """Say why this action is no legal answer, or None if it is one.
+        """Return why this action is not a legal answer, or None if it is legal.
 
         Raises:
             RulesError: the objection fails.
         """
         if type(action) is not self.action:
-            return f"a {self.action.__name__} was asked for, not a {type(action).__name__}"
+            return f"expected a {self.action.__name__}, not a {type(action).__name__}"
         try:
             return self.objection(action)
         except Exception as error:
-            what = f"the objection to {action!r} fails: {describe(error)}"
-            raise RulesError(what) from error
+            reason = f"the objection to {action!r} fails: {describe(error)}"
+            raise RulesError(reason) from error
 
 
 class Tell(NamedTuple):
-    """News for one seat, or the same news for several."""
+    """An event for one actor or for several."""
 
     to: str | tuple[str, ...]
     event: Event
@@ -68,22 +70,21 @@ O = TypeVar("O")  # noqa: E741 - an outcome
 
 Step: TypeAlias = Ask | Tell | tuple[Ask, ...]
 Play: TypeAlias = Generator[Step, Any, O]
-"""A game being played: yields steps, receives the action (or, for a tuple of asks, a dict of
-actions by seat), returns its outcome."""
+"""A game in progress: yields steps, receives the action (for a tuple of asks, a dict of actions by
+actor), and returns the outcome."""
 
 
 class Forfeited(Exception):
-    """Thrown into the rules where a seat finally failed to answer.
+    """Thrown into the rules when an actor finally failed to answer.
 
-    Rules that know what such a failure means catch it; elsewhere it ends the match as forfeited
-    by that seat.
+    Rules that handle such failures catch it; otherwise the match ends as forfeited by that actor.
 
     Attributes:
-        seats: who failed.
-        answers: the actions of the seats asked at once that did answer.
+        actors: the actors that failed.
+        answers: the actions of the actors that did answer the simultaneous request.
     """
 
-    def __init__(self, seats: frozenset[str], answers: dict[str, Action] | None = None) -> None:
-        super().__init__(f"no valid answer from {', '.join(sorted(seats))}")
-        self.seats = seats
+    def __init__(self, actors: frozenset[str], answers: dict[str, Action] | None = None) -> None:
+        super().__init__(f"no valid answer from {', '.join(sorted(actors))}")
+        self.actors = actors
         self.answers = answers or {}

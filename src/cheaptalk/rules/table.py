@@ -1,4 +1,4 @@
-"""A match in progress: the rules' generator, the open questions and what every seat has heard."""
+"""A match in progress: the rules' generator, the open requests and each actor's observations."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -8,66 +8,67 @@ from cheaptalk.rules.actions import Action, listed
 from cheaptalk.rules.chance import Chance
 from cheaptalk.rules.display import brief, html_table
 from cheaptalk.rules.errors import CheaptalkError, RulesError, counted, describe, expect, shown
-from cheaptalk.rules.game import Deal, Game, Outcome
+from cheaptalk.rules.game import Game, Instance, Outcome
 from cheaptalk.rules.steps import Ask, Event, Forfeited, Step, Tell
 
 
 class IllegalAction(ValueError):
-    """An action that the rules refuse; the message is the reason. Nothing has changed."""
+    """An action that the rules refuse; the message is the reason. The match is unchanged."""
 
 
 class Moment(NamedTuple):
-    """One thing a seat lived through: news (no action), or a question and its own answer."""
+    """One observation of an actor: an event (no action), or a request and the actor's own
+    answer."""
 
     event: Event
     action: Action | None = None
 
 
 class Given(NamedTuple):
-    """An answer as it was given: the action, or None where the seat forfeited."""
+    """A recorded answer: the action, or None if the actor forfeited."""
 
     request: int
-    seat: str
+    actor: str
     action: Action | None
 
 
-class Asked(NamedTuple):
-    """A question as its seat sees it: all that a player may know when it answers.
+class DecisionRequest(NamedTuple):
+    """A decision that an actor must take, with everything that the player may know.
 
     Attributes:
-        request: the number of the question within the match, from 0.
-        ask: the question.
-        heard: all that this seat was told and asked before, oldest first.
-        chance: random streams of this seat's own.
+        number: the number of the request within the match, from 0.
+        ask: the request as the rules yielded it.
+        heard: what this actor observed and answered before, oldest first.
+        chance: this actor's own random streams.
     """
 
-    request: int
+    number: int
     ask: Ask
     heard: Sequence[Moment]
     chance: Chance
 
     def __repr__(self) -> str:
-        return brief(self, f"{self.seat} in request {self.request}, {self.event!r}")
+        return brief(self, f"{self.actor} in request {self.number}, {self.event!r}")
 
     @property
-    def seat(self) -> str:
-        return self.ask.seat
+    def actor(self) -> str:
+        return self.ask.actor
 
     @property
     def event(self) -> Any:
-        """What the seat is told with the question."""
+        """What the actor observes with the request."""
         return self.ask.event
 
     @property
     def briefing(self) -> Any:
-        """The first thing this seat was told: what it knows of the game."""
+        """The actor's first observation: what it knows of the game."""
         return self.heard[0].event
 
 
-MOST_NEWS = 100_000
-"""Pieces of news between two questions, and..."""
-MOST_QUESTIONS = 1_000_000
-"""...questions in a match, beyond which the rules are taken to be endless."""
+MAX_EVENTS = 100_000
+"""Maximum events between two requests; beyond it, the rules are considered endless."""
+MAX_REQUESTS = 1_000_000
+"""Maximum requests in a match; beyond it, the rules are considered endless."""
 
 
 T = TypeVar("T")
@@ -75,48 +76,49 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Result:
-    """A finished match as measures see it."""
+    """A finished match, as metrics see it."""
 
     game: Any
-    deal: Any
+    instance: Any
     outcome: Any
     given: Callable[[], Sequence[Given]] = field(default=tuple, compare=False)
-    """The answers in order; read only by measures that need more than the outcome."""
+    """The answers in order; read only by metrics that need more than the outcome."""
     _found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, of: "Callable[[Result], T]") -> T:
-        """What a function reads off this match; what several measures ask for is read once."""
+        """Return a function's value for this match; compute it only once for all metrics that use
+        it."""
         if of not in self._found:
             self._found[of] = of(self)
-        found: T = self._found[of]
-        return found
+        value: T = self._found[of]
+        return value
 
     @classmethod
-    def of(cls, game: Game, deal: Deal, outcome: Outcome) -> "Result":
-        return cls(game, deal, outcome)
+    def of(cls, game: Game, instance: Instance, outcome: Outcome) -> "Result":
+        return cls(game, instance, outcome)
 
 
 made = tuple.__new__
-"""Makes a named tuple of all its fields, in half the time that calling its class takes."""
+"""Create a named tuple from all its fields, in half the time of calling its class."""
 
 
 class Table:
     """A match in progress.
 
-    ``pending`` holds the open questions by seat, several where they are asked at once;
-    :meth:`answer` or :meth:`forfeit` each, and the rules go on when the last is closed. Answers
-    given at once are shown to nobody before. Each answer makes a new ``pending``, so that a loop
-    over its seats may answer them.
+    ``pending`` holds the open requests by actor; simultaneous requests are open at the same time.
+    Close each with :meth:`answer` or :meth:`forfeit`; the rules continue when the last is closed.
+    Answers to simultaneous requests stay hidden until then. Each answer makes a new ``pending``, so
+    that a loop over its actors may answer them.
     """
 
-    def __init__(self, game: Game, deal: Deal, seed: str) -> None:
-        expect(game, Game, "a game, such as ct.game_box(NAME).rules(),")
-        expect(deal, Deal, "a deal, such as game.deal(ct.Chance(SEED)),")
+    def __init__(self, game: Game, instance: Instance, seed: str) -> None:
+        expect(game, Game, "a game, such as ct.get_game(NAME).rules()")
+        expect(instance, Instance, "an instance, such as game.draw_instance(ct.Chance(SEED))")
         self.game = game
-        self.deal = deal
+        self.instance = instance
         self.chance = Chance(seed)
-        self.seats = game.seats
-        self.heard: dict[str, list[Moment]] = {seat.name: [] for seat in self.seats}
+        self.seats = game.actors
+        self.heard: dict[str, list[Moment]] = {actor.name: [] for actor in self.seats}
         self.requests = 0
         self.given: list[Given] = []
         self.pending: dict[str, Ask] = {}
@@ -124,12 +126,13 @@ class Table:
         self.forfeited: frozenset[str] = frozenset()
         self._asked: dict[str, Ask] = {}
         self._closed: dict[str, Action | None] = {}
-        self._streams = {seat: self.chance.apart("player", seat) for seat in self.heard}
+        self._streams = {actor: self.chance.apart("player", actor) for actor in self.heard}
         self._together = False
-        self._rules: Generator[Step, Any, Any] = game.play(deal, self.chance)
+        self._rules: Generator[Step, Any, Any] = game.play(instance, self.chance)
         if not hasattr(self._rules, "send"):
             raise self._wrong(
-                f"play() returns {shown(self._rules)}; it must yield what it asks and tells, as in "
+                f"play() returns {shown(self._rules)}; it must yield its requests and events, as "
+                f"in "
                 "yield ct.Ask(...)"
             )
         self._advance(self._rules.send, None)
@@ -140,7 +143,7 @@ class Table:
 
     @property
     def standing(self) -> str:
-        """How far the match is, in words."""
+        """The match's state in words."""
         if self.pending:
             return f"asks {', '.join(self.pending)}"
         return f"forfeited by {', '.join(sorted(self.forfeited))}" if self.forfeited else "over"
@@ -151,112 +154,115 @@ class Table:
         )
 
     def _repr_html_(self) -> str:
-        rows = [(one.request, one.seat, one.action or "forfeited") for one in self.given]
+        rows = [(given.request, given.actor, given.action or "forfeited") for given in self.given]
         return html_table(
-            f"{self.game.name}: {self.standing}", ["request", "seat", "answer"], rows,
+            f"{self.game.name}: {self.standing}", ["request", "actor", "answer"], rows,
             [] if self.outcome is None else [repr(self.outcome)],
         )  # fmt: skip
 
-    def asked(self, seat: str) -> Asked:
-        """The open question to this seat, as the seat sees it.
+    def request(self, actor: str) -> DecisionRequest:
+        """Return the open decision request of this actor: everything that the actor may know.
 
         Raises:
-            ValueError: the seat has no open question.
+            ValueError: the actor has no open request.
         """
-        known = self.requests, self._open(seat), self.heard[seat], self._streams[seat]
-        return made(Asked, known)
+        fields = self.requests, self._open(actor), self.heard[actor], self._streams[actor]
+        return made(DecisionRequest, fields)
 
-    def legal(self, seat: str) -> list[Action] | None:
-        """All legal answers to this seat's open question.
+    def legal(self, actor: str) -> list[Action] | None:
+        """Return all legal answers to this actor's open request.
 
-        None where they cannot be listed, as with words, amounts, or whole numbers that the rules
-        alone bound; ``pending[seat].action`` then says what an answer is, and
-        ``pending[seat].refuse`` why one is none.
+        Returns:
+            None if the answers cannot be enumerated, as with messages, amounts, or integers that
+            only the rules bound. ``pending[actor].action`` then defines the type of an answer, and
+            ``pending[actor].refuse`` says why an answer is illegal.
 
         Raises:
-            ValueError: the seat has no open question.
+            ValueError: the actor has no open request.
         """
-        ask = self._open(seat)
-        possible = listed(ask.action)
-        return None if possible is None else [one for one in possible if not ask.refuse(one)]
+        ask = self._open(actor)
+        actions = listed(ask.action)
+        return None if actions is None else [action for action in actions if not ask.refuse(action)]
 
     def clone(self, request: int | None = None) -> "Table":
-        """A table of its own at which the same has happened, with the same luck to come.
+        """Return an independent table with the same history and the same random draws to come.
 
-        It is played again from the deal, which takes as long as its rules do.
+        The match is replayed from its instance, which takes as long as its rules do.
 
         Args:
-            request: let it stand as when this question was asked, from 0; by default as now.
+            request: restore the state at this request, from 0; by default the current state.
 
         Raises:
-            ValueError: there was no such question.
+            ValueError: there was no such request.
         """
         if request is not None and not 0 <= request <= self.requests:
-            raise ValueError(f"there was no question {request}: they are 0 to {self.requests}")
-        other = Table(self.game, self.deal, self.chance.seed)
-        for earlier, seat, action in self.given:
+            raise ValueError(
+                f"there was no request {request}; requests are numbered 0 to {self.requests}"
+            )
+        copy = Table(self.game, self.instance, self.chance.seed)
+        for earlier, actor, action in self.given:
             if request is not None and earlier >= request:
                 break
             if action is None:
-                other.forfeit(seat)
+                copy.forfeit(actor)
             else:
-                other.answer(seat, action)
-        return other
+                copy.answer(actor, action)
+        return copy
 
-    def answer(self, seat: str, action: object) -> None:
-        """Close this seat's question with an action.
+    def answer(self, actor: str, action: object) -> None:
+        """Close this actor's request with an action.
 
         Raises:
-            IllegalAction: with the reason; the question stays open and nothing has changed.
+            IllegalAction: the rules refuse the action; the request stays open.
         """
-        ask = self._open(seat)
+        ask = self._open(actor)
         reason = ask.refuse(action)
         if reason is not None:
             raise IllegalAction(reason)
         self._close(ask, action)  # type: ignore[arg-type]  # refuse() has checked the type
 
-    def forfeit(self, seat: str) -> None:
-        """Close this seat's question without an action: it finally failed to answer."""
-        self._close(self._open(seat), None)
+    def forfeit(self, actor: str) -> None:
+        """Close this actor's request without an action, because it finally failed to answer."""
+        self._close(self._open(actor), None)
 
     def result(self) -> Result:
-        """The finished match as measures see it.
+        """Return the finished match as metrics see it.
 
         Raises:
-            ValueError: it has no outcome: it is not over, or a seat forfeited it.
+            ValueError: the match has no outcome, because it is not over or was forfeited.
         """
         if self.outcome is None:
             raise ValueError(f"the match has no outcome: {self.standing}")
         given = tuple(self.given)
-        return Result(self.game, self.deal, self.outcome, lambda: given)
+        return Result(self.game, self.instance, self.outcome, lambda: given)
 
-    def _open(self, seat: str) -> Ask:
-        ask = self.pending.get(seat)
+    def _open(self, actor: str) -> Ask:
+        ask = self.pending.get(actor)
         if ask is None:
-            raise ValueError(f'seat "{seat}" has no open question')
+            raise ValueError(f'"{actor}" has no open request')
         return ask
 
     def _close(self, ask: Ask, action: Action | None) -> None:
-        """Note the answer; when it was the last one open, let the rules go on."""
-        seat = ask.seat
-        self.given.append(made(Given, (self.requests, seat, action)))
+        """Record the answer; continue the rules after the last open request."""
+        actor = ask.actor
+        self.given.append(made(Given, (self.requests, actor, action)))
         if len(self._asked) == 1 and action is not None:  # the same as below, faster
-            self.heard[seat].append(made(Moment, (ask.event, action)))
+            self.heard[actor].append(made(Moment, (ask.event, action)))
             self.pending = {}
             self.requests += 1
-            self._advance(self._rules.send, {seat: action} if self._together else action)
+            self._advance(self._rules.send, {actor: action} if self._together else action)
             return
-        self._closed[seat] = action
+        self._closed[actor] = action
         self.pending = self.pending.copy()
-        del self.pending[seat]
+        del self.pending[actor]
         if self.pending:
             return
         answers = {}
         for name, ask in self._asked.items():
-            given = self._closed.pop(name)
-            self.heard[name].append(made(Moment, (ask.event, given)))
-            if given is not None:
-                answers[name] = given
+            answer = self._closed.pop(name)
+            self.heard[name].append(made(Moment, (ask.event, answer)))
+            if answer is not None:
+                answers[name] = answer
         self.requests += 1
         if len(answers) == len(self._asked):
             self._advance(self._rules.send, answers if self._together else action)
@@ -265,40 +271,42 @@ class Table:
         self._advance(self._rules.throw, Forfeited(failed, answers))
 
     def _advance(self, resume: Callable[[Any], Step], value: object) -> None:
-        """Run the rules to their next question or their end."""
-        told = 0
+        """Run the rules to their next request or to their end."""
+        events = 0
         try:
             step = resume(value)
             while isinstance(step, Tell):
                 self._hear(step)
-                told += 1
-                if told > MOST_NEWS:
-                    raise self._wrong(f"it tells {told:,} times and asks nobody")
+                events += 1
+                if events > MAX_EVENTS:
+                    raise self._wrong(f"it yields {events:,} events without a request")
                 step = next(self._rules)
         except StopIteration as end:
             self.outcome = self._outcome(end.value)
         except Forfeited as failure:
-            self.forfeited = failure.seats
+            self.forfeited = failure.actors
         except CheaptalkError:
             raise
         except Exception as error:
             raise self._wrong(f"it fails: {describe(error)}") from error
         else:
-            if isinstance(step, Ask) and step.seat in self.heard:
+            if isinstance(step, Ask) and step.actor in self.heard:
                 self._together = False
-                self.pending = self._asked = {step.seat: step}
+                self.pending = self._asked = {step.actor: step}
             else:
                 self._together = True
                 self.pending = self._asked = self._asks(step)
-            if self.requests >= MOST_QUESTIONS:
-                raise self._wrong(f"it asks more than {MOST_QUESTIONS:,} times; let the match end")
+            if self.requests >= MAX_REQUESTS:
+                raise self._wrong(
+                    f"it makes more than {MAX_REQUESTS:,} requests; end the match earlier"
+                )
 
     def _outcome(self, returned: object) -> Outcome:
-        """What the rules returned, if it is an outcome of the declared type."""
+        """Return what the rules returned, after checking its type."""
         if type(returned) is not self.game.outcome_type:
             raise self._wrong(
-                f"it returns {shown(returned)}, and outcome_type is "
-                f"{self.game.outcome_type.__name__}; return one of these"
+                f"it returns {shown(returned)}, but outcome_type is "
+                f"{self.game.outcome_type.__name__}; return an object of this type"
             )
         return returned
 
@@ -308,38 +316,39 @@ class Table:
             if isinstance(tell.to, str):
                 self.heard[tell.to].append(moment)
             else:
-                for seat in tell.to:
-                    self.heard[seat].append(moment)
+                for actor in tell.to:
+                    self.heard[actor].append(moment)
         except KeyError as stranger:
             raise self._stranger("tells", tell.event, stranger.args[0]) from None
 
     def _asks(self, step: Ask | tuple[Ask, ...]) -> dict[str, Ask]:
-        """The questions that the rules ask at once, by the seats that they are to."""
-        several = isinstance(step, tuple) and not isinstance(step, Ask)
-        asks = step if several else (step,)
-        found: dict[str, Ask] = {}
+        """Return the requests that the rules make at once, by actor."""
+        is_tuple = isinstance(step, tuple) and not isinstance(step, Ask)
+        asks = step if is_tuple else (step,)
+        by_actor: dict[str, Ask] = {}
         for ask in asks:
             if not isinstance(ask, Ask):
-                many = isinstance(step, Iterable) and not isinstance(step, str)
+                is_iterable = isinstance(step, Iterable) and not isinstance(step, str)
                 raise self._wrong(
-                    f"it yields {f'a {type(step).__name__}' if many else repr(step)}; yield "
-                    "ct.Tell(seat, event), ct.Ask(seat, action, event) or a tuple of asks"
+                    f"it yields {f'a {type(step).__name__}' if is_iterable else repr(step)}; yield "
+                    "ct.Tell(actor, event), ct.Ask(actor, action, event) or a tuple of asks"
                 )
-            if ask.seat not in self.heard:
-                raise self._stranger("asks", ask.event, ask.seat)
-            found[ask.seat] = ask
-        if len(found) < len(asks):
-            raise self._wrong("it asks one seat twice at once")
-        if not found:
-            raise self._wrong("it yields an empty tuple, which asks nobody")
-        return found
+            if ask.actor not in self.heard:
+                raise self._stranger("asks", ask.event, ask.actor)
+            by_actor[ask.actor] = ask
+        if len(by_actor) < len(asks):
+            raise self._wrong("it makes two simultaneous requests to one actor")
+        if not by_actor:
+            raise self._wrong("it yields an empty tuple; yield at least one ct.Ask")
+        return by_actor
 
-    def _stranger(self, does: str, event: Event, seat: object) -> RulesError:
+    def _stranger(self, verb: str, event: Event, actor: object) -> RulesError:
         return self._wrong(
-            f"it {does} {shown(seat)} ({type(event).__name__}), which is no seat; the seats are "
+            f"it {verb} {shown(actor)} ({type(event).__name__}), which is not an actor; the "
+            f"actors are "
             f"{', '.join(self.heard)}"
         )
 
-    def _wrong(self, what: str) -> RulesError:
-        """What is wrong with the rules."""
-        return RulesError(f"{self.game.name}: play() of {type(self.game).__name__}: {what}")
+    def _wrong(self, problem: str) -> RulesError:
+        """Return an error in the rules."""
+        return RulesError(f"{self.game.name}: play() of {type(self.game).__name__}: {problem}")

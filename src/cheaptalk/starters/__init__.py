@@ -1,4 +1,4 @@
-"""Packages to begin with: a game, a player or a style of one's own, whose tests pass at once."""
+"""Starter packages: a game, a player or a style of your own, with passing tests."""
 
 from cheaptalk.starters.starters import write_game, write_player, write_style
 

@@ -1,4 +1,4 @@
-"""Statistics of studies: frames, means, regression, resampling, tests and rankings.
+"""Compute statistics of studies: means, regressions, resampling, tests and rankings.
 
 Loaded when first used; needs ``[analysis]``.
 """

@@ -1,7 +1,7 @@
 from .baselines import Baselines, prediction_baselines
 from .columns import StatisticsError
 from .correlations import Correlation, correlation
-from .intervals import DEALS, STRATA, mean_intervals
+from .intervals import INSTANCES, STRATA, mean_intervals
 from .permutation import (
     PairwiseTests,
     PermutationTest,
@@ -15,7 +15,7 @@ from .regression import PredictedMeans, Regression, ols, predicted_means, regres
 from .resampling import Resampled, bootstrap
 
 __all__ = [
-    "DEALS",
+    "INSTANCES",
     "STRATA",
     "Baselines",
     "Correlation",

@@ -1,4 +1,4 @@
-"""How well other learners predict an outcome from the same factors: is a linear model enough?"""
+"""Compare a linear model's out-of-sample predictions with those of boosted trees."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,19 +23,19 @@ LEARNERS = {
     "xgboost": ("xgboost", "XGBRegressor", "XGBClassifier"),
     "catboost": ("catboost", "CatBoostRegressor", "CatBoostClassifier"),
 }
-"""By name the package, and what it learns numbers with, and yes or no."""
+"""The package of each learner, and its classes for regression and classification."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Baselines(Tabular):
-    """Learners compared on rows that they had not seen.
+    """Out-of-sample scores of several learners.
 
     Attributes:
         outcome: the column that is predicted.
-        label: how they were compared, in words.
-        scores: one row a learner, seed and metric: ``learner``, ``seed``, ``metric``, ``score``.
-        frame: one row a learner and metric: ``learner``, ``metric``, ``mean``, ``spread`` (the
-            standard deviation over seeds; null for one) and ``splits`` (that have a score).
+        label: a description of the splits.
+        scores: one row per learner, seed and metric: ``learner``, ``seed``, ``metric``, ``score``.
+        frame: one row per learner and metric: ``learner``, ``metric``, ``mean``, ``spread`` (the
+            standard deviation over seeds; null for one) and ``splits`` (the number with a score).
     """
 
     outcome: str
@@ -44,7 +44,7 @@ class Baselines(Tabular):
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The scores by learner and metric."""
+        """Return the mean and the spread of each learner's scores."""
         return self.scores.group_by("learner", "metric", maintain_order=True).agg(
             mean=pl.col("score").mean(),
             spread=pl.col("score").std(),
@@ -52,7 +52,7 @@ class Baselines(Tabular):
         )
 
     def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
-        """The comparison as a table."""
+        """Return the heading, the table and no notes."""
         return f"{self.outcome}: {self.label}", self.frame, ()
 
 
@@ -67,21 +67,21 @@ def prediction_baselines(
 ) -> Baselines:
     """Compare a linear model with boosted trees out of sample, over random splits.
 
-    For each seed a share of rows is held out, each learner is fitted to the rest with its own
-    default settings, and scored on what was held out. All learners see the same splits and the
-    same columns, one for each level of each factor (000, appendix G, Table 9: 80/20 splits, 100
-    seeds). A yes-or-no outcome (booleans) is scored by accuracy and area under the ROC curve, any
-    other by root mean squared error, in the outcome's unit, and out-of-sample R2; a score that
-    a split does not define, such as the area where all held-out rows agree, is null.
+    For each seed, a share of the rows is held out. Each learner is fitted to the other rows with
+    its default settings and scored on the held-out rows. All learners see the same splits and the
+    same one-hot columns (GLEE, appendix G, Table 9: 80/20 splits, 100 seeds). A boolean outcome is
+    scored by accuracy and the area under the ROC curve, any other outcome by the root mean squared
+    error, in the outcome's unit, and out-of-sample R2. Undefined scores are null; for example, the
+    area is undefined if all held-out rows agree.
 
     Needs ``pip install "cheaptalk[predict]"``.
 
     Args:
-        outcome: a column of numbers or booleans; rows without a value are left out.
-        factors: columns whose values are taken as categories; missing is a category.
+        outcome: a column of numbers or booleans; rows without a value are ignored.
+        factors: columns to treat as categorical; a missing value is a category.
         learners: any of ``linear`` (least squares, or logistic regression), ``xgboost``
             (Chen and Guestrin 2016) and ``catboost`` (Prokhorenkova et al. 2018).
-        seeds: one split each.
+        seeds: one random split for each seed.
         test: the share of rows held out, in (0, 1).
 
     Raises:
@@ -89,8 +89,8 @@ def prediction_baselines(
         StatisticsError: an argument makes no sense, a column is absent, the outcome does not vary,
             or rows are too few.
     """
-    strange = [name for name in learners if name not in LEARNERS]
-    if strange or not learners or not len(seeds) or not 0 < test < 1:
+    unknown = [name for name in learners if name not in LEARNERS]
+    if unknown or not learners or not len(seeds) or not 0 < test < 1:
         raise StatisticsError(
             f"learners are {', '.join(LEARNERS)}; seeds one or more; test in (0, 1)"
         )
@@ -102,8 +102,8 @@ def prediction_baselines(
     for seed in seeds:
         parts = split(features, values, test_size=test, random_state=seed)
         for name in learners:
-            found = _scores(_learner(name, task, seed), parts, task)
-            rows += [(name, seed, metric, score) for metric, score in found.items()]
+            scores = _scores(_learner(name, task, seed), parts, task)
+            rows += [(name, seed, metric, score) for metric, score in scores.items()]
     schema = {"learner": pl.String, "seed": pl.Int64, "metric": pl.String, "score": pl.Float64}
     label = f"{len(seeds)} random splits, {test:.0%} of {len(values)} rows held out"
     return Baselines(outcome, label, pl.DataFrame(rows, schema=schema, orient="row"))
@@ -112,48 +112,48 @@ def prediction_baselines(
 def _prepared(
     frame: pl.DataFrame, outcome: str, factors: Sequence[str]
 ) -> tuple[Any, NDArray[np.float64], Task]:
-    """One column a level, the outcome as numbers, and which of the two tasks it is."""
+    """Return one-hot columns, the outcome as numbers, and the task."""
     demand_columns(frame, factors, "predict with")
     if not factors:
         raise StatisticsError("predictions need one factor or more")
     for name in factors:
         if frame.schema[name].is_nested():
             raise StatisticsError(
-                f'"{name}" holds {frame.schema[name]}, and predictors are single values'
+                f'"{name}" has type {frame.schema[name]}; a predictor needs single values'
             )
     task: Task = "number"
     if outcome in frame.columns and frame.schema[outcome] == pl.Boolean:
         task = "yes or no"
-    used = with_numbers(frame, [outcome], "predict")
-    if len(used) < 10 or used[outcome].n_unique() < 2:
+    rows = with_numbers(frame, [outcome], "predict")
+    if len(rows) < 10 or rows[outcome].n_unique() < 2:
         raise StatisticsError(
-            f'"{outcome}" has {len(used)} values, {used[outcome].n_unique()} different: '
+            f'"{outcome}" has {len(rows)} values, {rows[outcome].n_unique()} different: '
             "prediction needs ten rows, and an outcome that varies"
         )
     codes, width = [], 0
     for name in factors:
-        ranks = level_texts(used, [name]).fill_null("(missing)").rank("dense").to_numpy()
+        ranks = level_texts(rows, [name]).fill_null("(missing)").rank("dense").to_numpy()
         codes.append(ranks.astype(np.int64) - 1 + width)
         width += int(ranks.max())
     stacked = np.column_stack(codes)
     features = sparse.csr_matrix(one_hot(stacked.ravel(), width, len(codes)))
-    return features, used[outcome].to_numpy(), task
+    return features, rows[outcome].to_numpy(), task
 
 
 def _scores(learner: Any, parts: Sequence[Any], task: Task) -> dict[str, float | None]:
-    seen, unseen, known, truth = parts
+    train_x, test_x, train_y, test_y = parts
     metrics = _package("sklearn.metrics")
-    varies = bool(np.ptp(truth))
-    if not np.ptp(known):
+    varies = bool(np.ptp(test_y))
+    if not np.ptp(train_y):
         return dict.fromkeys(METRICS[task])
-    learner.fit(seen, known)
-    guess = learner.predict(unseen)
+    learner.fit(train_x, train_y)
+    guess = learner.predict(test_x)
     if task == "number":
-        rmse = float(np.sqrt(np.mean((guess - truth) ** 2)))
-        return {"rmse": rmse, "r2": float(metrics.r2_score(truth, guess)) if varies else None}
-    chance = learner.predict_proba(unseen)[:, 1]
-    area = float(metrics.roc_auc_score(truth, chance)) if varies else None
-    return {"accuracy": float(metrics.accuracy_score(truth, guess)), "auc": area}
+        rmse = float(np.sqrt(np.mean((guess - test_y) ** 2)))
+        return {"rmse": rmse, "r2": float(metrics.r2_score(test_y, guess)) if varies else None}
+    chance = learner.predict_proba(test_x)[:, 1]
+    area = float(metrics.roc_auc_score(test_y, chance)) if varies else None
+    return {"accuracy": float(metrics.accuracy_score(test_y, guess)), "auc": area}
 
 
 def _learner(name: str, task: Task, seed: int) -> Any:

@@ -1,4 +1,4 @@
-"""Columns of numbers: how statistics take them, and what they refuse."""
+"""Check the columns and arguments of statistics."""
 
 from collections.abc import Sequence
 
@@ -10,111 +10,110 @@ from cheaptalk.rules import CheaptalkError, suggest
 
 FloatArray = NDArray[np.float64]
 LISTED = 12
-"""How many columns an error lists at most."""
+"""The maximum number of columns that an error lists."""
 
 
 class StatisticsError(CheaptalkError, ValueError):
-    """The data or the arguments do not determine the requested statistic."""
+    """The data or the arguments don't determine the requested statistic."""
 
 
 def demand_columns(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> None:
-    """Refuse a frame that lacks a column.
+    """Raise an error if a frame lacks a column.
 
     Raises:
-        StatisticsError: it names the first missing column, the nearest one that there is, and what
-            the column is needed for.
+        StatisticsError: a column is missing; the message names it and the most similar column.
     """
     if not isinstance(frame, pl.DataFrame):
         kind = f"{type(frame).__module__}.{type(frame).__qualname__}"
         raise StatisticsError(f"the frame must be a polars.DataFrame, not a {kind}")
     if isinstance(names, str):
-        raise StatisticsError(f'columns are a list of names, such as ["{names}"], not a text')
+        raise StatisticsError(f'columns must be a list of names, such as ["{names}"], not a string')
     for name in names:
         if name not in frame.columns:
-            known = frame.columns
-            text = suggest(name, known)
-            if len(known) > LISTED and text == f'"{name}" (known: {", ".join(known)})':
-                rest = len(known) - LISTED
-                text = f'"{name}" (known: {", ".join(known[:LISTED])} and {rest} more)'
+            columns = frame.columns
+            text = suggest(name, columns)
+            if len(columns) > LISTED and text == f'"{name}" (known: {", ".join(columns)})':
+                omitted = len(columns) - LISTED
+                text = f'"{name}" (known: {", ".join(columns[:LISTED])} and {omitted} more)'
             raise StatisticsError(f"there is no column {text} to {purpose}")
 
 
-def demand_clusters(frame: pl.DataFrame, cluster: Sequence[str], otherwise: str) -> None:
-    """Refuse columns of clusters that do not exist, and clusters without a column.
+def demand_clusters(frame: pl.DataFrame, cluster: Sequence[str], alternative: str) -> None:
+    """Raise an error if no cluster column is named or one is missing.
 
     Args:
-        otherwise: what to do without clusters.
+        alternative: advice for data without clusters.
 
     Raises:
-        StatisticsError: it says how to name clusters.
+        StatisticsError: a cluster column is missing.
     """
     if not cluster:
-        raise StatisticsError(f"name one column or more to cluster by; {otherwise}")
+        raise StatisticsError(f"name at least one column to cluster by; {alternative}")
     demand_columns(frame, [], "cluster by")
     try:
         demand_columns(frame, cluster, "cluster by")
     except StatisticsError as error:
-        raise StatisticsError(f"{error}; name the columns in cluster; {otherwise}") from None
+        raise StatisticsError(f"{error}; name the columns in cluster; {alternative}") from None
 
 
 def demand_level(level: float) -> None:
-    """Refuse a level of confidence that is no share.
+    """Raise an error if a confidence level is outside (0, 1).
 
     Raises:
-        StatisticsError: the level is not between 0 and 1.
+        StatisticsError: the level is outside (0, 1).
     """
     if not 0 < level < 1:
-        raise StatisticsError(f"the level of an interval lies between 0 and 1, not at {level}")
+        raise StatisticsError(f"the confidence level must be between 0 and 1, not {level}")
 
 
 def demand_draws(draws: int) -> None:
-    """Refuse fewer than two draws.
+    """Raise an error if there are fewer than two draws.
 
     Raises:
-        StatisticsError: it gives the number.
+        StatisticsError: there are fewer than two draws.
     """
     if draws < 2:
-        raise StatisticsError(f"draws is 2 or more, not {draws}")
+        raise StatisticsError(f"draws must be at least 2, not {draws}")
 
 
-def as_numbers(values: Sequence[float] | FloatArray, what: str) -> FloatArray:
+def as_numbers(values: Sequence[float] | FloatArray, name: str) -> FloatArray:
     """Return values as an array of finite numbers.
 
     Raises:
-        StatisticsError: a value is no finite number.
+        StatisticsError: a value isn't a finite number.
     """
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise StatisticsError(f"{what} are numbers, not {values!r}") from None
+        raise StatisticsError(f"{name} must be numbers, not {values!r}") from None
     if numbers.ndim != 1 or not np.isfinite(numbers).all():
-        raise StatisticsError(f"{what} are a list of finite numbers: leave undefined values out")
+        raise StatisticsError(f"{name} must be finite numbers; omit undefined values")
     return numbers
 
 
 def demand_numbers(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> None:
-    """Refuse a frame that lacks a column, or has something other than numbers in it.
+    """Raise an error if a column is missing or isn't numeric.
 
     Raises:
-        StatisticsError: it names the column, what it holds and what numbers are needed for.
+        StatisticsError: a column is missing or not numeric; the message names it and its type.
     """
     demand_columns(frame, names, purpose)
     for name in names:
         kind = frame.schema[name]
         if not (kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
-            raise StatisticsError(f'"{name}" holds {kind}, and numbers are needed to {purpose}')
+            raise StatisticsError(f'"{name}" has type {kind}; numbers are needed to {purpose}')
 
 
 def with_numbers(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> pl.DataFrame:
-    """The rows that have a value in every one of some columns, as decimal numbers.
+    """Return the rows without nulls in the given columns, as floats.
 
     Raises:
-        StatisticsError: a column is absent, or holds something other than finite numbers.
+        StatisticsError: a column is absent, or contains values other than finite numbers.
     """
     demand_numbers(frame, names, purpose)
     names = list(dict.fromkeys(names))
-    used = frame.with_columns(pl.col(*names).cast(pl.Float64)).drop_nulls(names)
+    rows = frame.with_columns(pl.col(*names).cast(pl.Float64)).drop_nulls(names)
     for name in names:
-        if not used[name].is_finite().all():
-            raise StatisticsError(f'"{name}" has values that are no finite numbers: make them null')
-    return used
+        if not rows[name].is_finite().all():
+            raise StatisticsError(f'"{name}" has values that are not finite; replace them by null')
+    return rows

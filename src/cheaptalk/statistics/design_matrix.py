@@ -1,6 +1,6 @@
-"""The columns of a regression: numbers as they are, factors as zeros and ones.
+"""Build the columns of a regression: numbers as they are, factors as zeros and ones.
 
-Each level of a factor has a column of its own, except for the declared reference level.
+Each level of a factor has its own column, except for the declared reference level.
 """
 
 import re
@@ -20,15 +20,15 @@ from cheaptalk.rules import suggest
 from cheaptalk.statistics.columns import StatisticsError, demand_columns, with_numbers
 
 SINGULAR = 1e-10
-"""The smallest eigenvalue, of columns scaled to length 1, at which they count as independent."""
+"""The smallest eigenvalue of independent columns, scaled to length 1."""
 MIXED = 1e-6
-"""How much of a column, scaled to length 1, a sum must hold for its effect to be mixed in."""
+"""The smallest weight of a column, scaled to length 1, for its effect to count as confounded."""
 CONSTANT = 1e-12
-"""How much a number must vary, relative to its size, to count as varying at all."""
+"""The smallest relative variation of a column that isn't constant."""
 CATEGORICAL = re.compile(r"C\((.+)\)")
-"""How a column of numbers is named whose values are levels, as in the formulas of R and patsy."""
+"""The name of a numeric column to treat as a factor, as in the formulas of R and patsy."""
 SHOWN = 12
-"""How many levels an error names at most."""
+"""The maximum number of levels that an error lists."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Factor:
     """A factor of a regression.
 
     Attributes:
-        name: as effects are listed under.
-        columns: whose values make its levels; more than one for a composite.
-        levels: as text, in the order of the columns' values.
-        reference: the level that the others are compared with.
+        name: the name in tables of effects.
+        columns: the columns whose values form its levels; several for a composite.
+        levels: the levels as text, in the order of the columns' values.
+        reference: the level with which the others are compared.
     """
 
     name: str
@@ -48,39 +48,41 @@ class Factor:
     reference: str
 
     @property
-    def others(self) -> list[str]:
-        """The levels that have an effect: all but the reference."""
+    def effect_levels(self) -> list[str]:
+        """Return the levels that have an effect: all but the reference."""
         return [level for level in self.levels if level != self.reference]
 
     def codes(self, frame: pl.DataFrame) -> NDArray[np.int64]:
-        """Which level each row has: its index in ``others``, or -1 for the reference.
+        """Return each row's index in ``effect_levels``, or -1 for the reference.
 
         Raises:
-            StatisticsError: a row has no level, or one that the factor does not know.
+            StatisticsError: a row has no level or an unknown one.
         """
         texts = level_texts(frame, self.columns)
-        places = {level: place for place, level in enumerate(self.others)} | {self.reference: -1}
-        strange = [text for text in texts.unique().to_list() if text not in places]
-        if strange:
+        level_codes = {level: code for code, level in enumerate(self.effect_levels)} | {
+            self.reference: -1
+        }
+        unknown = [text for text in texts.unique().to_list() if text not in level_codes]
+        if unknown:
             raise StatisticsError(
-                f'"{self.name}" has no level {_listed(sorted(map(str, strange)))}; '
+                f'"{self.name}" has no level {_listed(sorted(map(str, unknown)))}; '
                 f"its levels are {_listed(self.levels)}"
             )
-        coded = texts.replace_strict(places, return_dtype=pl.Int64)
+        coded = texts.replace_strict(level_codes, return_dtype=pl.Int64)
         return np.asarray(coded.to_numpy(), dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Covariate:
-    """A regressor that is a number: its effect is that of one unit more.
+    """A numeric regressor, whose effect is that of one additional unit.
 
-    The column of a design is (x - centre) / scale, so that neither the number's unit nor its origin
-    costs precision, as with a year or a time stamp.
+    The column of a design is (x - centre) / scale, so that units and origins, such as those of
+    years or time stamps, don't reduce precision.
 
     Attributes:
-        name: of its column.
+        name: the name of its column.
         centre: the mean of its values.
-        scale: their standard deviation; 0 for a number that never varies.
+        scale: their standard deviation; 0 for a constant column.
     """
 
     name: str
@@ -88,24 +90,24 @@ class Covariate:
     scale: float
 
     def standardised(self, frame: pl.DataFrame) -> NDArray[np.float64]:
-        """Return (x - centre) / scale of each row."""
+        """Return (x - centre) / scale for each row."""
         values = frame[self.name].cast(pl.Float64).to_numpy()
         return np.asarray((values - self.centre) / self.scale)
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The columns of a regression: a constant, each factor's levels, then the covariates.
+    """The columns of a regression: a constant, each factor's levels, and the covariates.
 
-    Coefficients are those of the numbers themselves. The columns hold standardised numbers, and
-    :meth:`standardised` takes weights of coefficients to weights of these columns.
+    Coefficients refer to the original numbers, while the columns are standardised.
+    :meth:`standardised` converts weights of coefficients to weights of columns.
 
     Attributes:
-        factors: in the order of their columns.
-        active: the columns that are 1 in each row, shape (rows, factors + 1); ``width`` where the
-            factor has its reference level.
-        partial: whether columns may add up to one another; their effects are then not known.
-        covariates: in the order of their columns.
+        factors: the factors in the order of their columns.
+        active: the columns that are 1 in each row, shape (rows, factors + 1); ``width`` for a
+            factor's reference level.
+        partial: whether columns may be linearly dependent; their effects are then unknown.
+        covariates: the covariates in the order of their columns.
         numbers: the standardised covariates, shape (rows, covariates).
     """
 
@@ -117,40 +119,40 @@ class Design:
 
     @property
     def names(self) -> list[tuple[str, str | None]]:
-        """The regressor and level of each column; the level of what has none is None."""
+        """Return the regressor and level of each column; the level is None if it has none."""
         names: list[tuple[str, str | None]] = [("(constant)", None)]
-        names += [(factor.name, level) for factor in self.factors for level in factor.others]
+        names += [(factor.name, level) for factor in self.factors for level in factor.effect_levels]
         return names + [(covariate.name, None) for covariate in self.covariates]
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """Return the number of columns."""
         return self.levels + len(self.covariates)
 
     @property
     def levels(self) -> int:
-        """How many columns the constant and the levels of factors take: all but the covariates."""
-        return 1 + sum(len(factor.others) for factor in self.factors)
+        """Return the number of columns of the constant and the factors."""
+        return 1 + sum(len(factor.effect_levels) for factor in self.factors)
 
     def standardised(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weights of the columns for weights of coefficients, both (sums, ``width``).
+        """Return column weights for coefficient weights, both of shape (sums, ``width``).
 
-        With numbers as columns a sum c'b is the same as z'g with standardised ones, where
-        z_j = (c_j - c_0 centre_j) / scale_j for a covariate j, and z_j = c_j for all others.
+        A sum c'b of original coefficients equals z'g with standardised columns, where z_j = (c_j -
+        c_0 centre_j) / scale_j for a covariate j and z_j = c_j otherwise.
         """
         if not self.covariates:
             return weights
-        found, centre, scale = weights.astype(float), self._centres, self._scales
-        own = found[:, self.levels :]
-        found[:, self.levels :] = (own - found[:, :1] * centre) / scale
-        return found
+        result, centre, scale = weights.astype(float), self._centres, self._scales
+        covariates = result[:, self.levels :]
+        result[:, self.levels :] = (covariates - result[:, :1] * centre) / scale
+        return result
 
     def unstandardised(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the coefficients of the numbers from those of the columns, shape (``width``,)."""
-        found = coefficients.copy()
-        found[self.levels :] /= self._scales
-        found[0] -= found[self.levels :] @ self._centres
-        return found
+        """Return the original coefficients for those of the columns, shape (``width``,)."""
+        result = coefficients.copy()
+        result[self.levels :] /= self._scales
+        result[0] -= result[self.levels :] @ self._centres
+        return result
 
     @property
     def _centres(self) -> NDArray[np.float64]:
@@ -161,86 +163,90 @@ class Design:
         return np.array([covariate.scale for covariate in self.covariates])
 
     def columns(self, name: str) -> range:
-        """The columns of a factor."""
+        """Return the column indices of a factor."""
         start = 1
         for factor in self.factors:
             if factor.name == name:
-                return range(start, start + len(factor.others))
-            start += len(factor.others)
+                return range(start, start + len(factor.effect_levels))
+            start += len(factor.effect_levels)
         if any(covariate.name == name for covariate in self.covariates):
             raise StatisticsError(f'"{name}" is a number and has no levels')
-        known = [factor.name for factor in self.factors]
-        raise StatisticsError(f"there is no factor {suggest(name, known)}")
+        factors = [factor.name for factor in self.factors]
+        raise StatisticsError(f"there is no factor {suggest(name, factors)}")
 
     def active_shares(self) -> NDArray[np.float64]:
-        """The share of rows in which each level's column is 1, then the covariates' means."""
-        found = np.bincount(self.active.ravel(), minlength=self.width + 1)
-        shares = found[: self.width] / len(self.active)
+        """Return the share of rows with each level, then the covariates' means."""
+        counts = np.bincount(self.active.ravel(), minlength=self.width + 1)
+        shares = counts[: self.width] / len(self.active)
         shares[self.levels :] = self._centres
         return np.asarray(shares)
 
     @cached_property
     def matrix(self) -> sparse.csr_array:
-        """The columns themselves, X, shape (rows, ``width``)."""
-        each = len(self.factors) + 1
-        coded = one_hot(self.active.ravel(), self.width + 1, each)[:, : self.levels]
+        """Return the columns X, shape (rows, ``width``)."""
+        per_row = len(self.factors) + 1
+        coded = one_hot(self.active.ravel(), self.width + 1, per_row)[:, : self.levels]
         if not self.covariates:
             return coded
         return sparse.csr_array(sparse.hstack([coded, sparse.csr_array(self.numbers)]))
 
     @cached_property
     def _spectrum(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """One over the columns' lengths, and eigenvalues and eigenvectors of X'X scaled by it."""
+        """Return inverse column lengths, and the eigenvalues and eigenvectors of the scaled X'X."""
         crossed = (self.matrix.T @ self.matrix).toarray()
         scale = 1 / np.sqrt(np.diag(crossed))
         return scale, *eigh(crossed * np.outer(scale, scale))
 
     @cached_property
-    def idle(self) -> NDArray[np.float64]:
-        """Sums of columns that are 0 in every row, shape (width, sums), by columns of length 1."""
+    def null_space(self) -> NDArray[np.float64]:
+        """Return the sums of unit-length columns that are 0 in every row, shape (width, sums)."""
         _, values, vectors = self._spectrum
-        found: NDArray[np.float64] = vectors[:, values < SINGULAR * values[-1]]
-        return found
+        vectors_near_zero: NDArray[np.float64] = vectors[:, values < SINGULAR * values[-1]]
+        return vectors_near_zero
 
     @property
     def rank(self) -> int:
-        """How many columns are left when those that add up to others are taken away."""
-        return self.width - int(self.idle.shape[1])
+        """Return the number of linearly independent columns."""
+        return self.width - int(self.null_space.shape[1])
 
     def estimable(self, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which sums the rows determine, by the weights of the columns (sums, ``width``)."""
+        """Whether the rows determine each sum with column weights (sums, ``width``)."""
         scale = self._spectrum[0]
-        return np.asarray((np.abs((weights * scale) @ self.idle) < MIXED).all(axis=1))
+        return np.asarray((np.abs((weights * scale) @ self.null_space) < MIXED).all(axis=1))
 
     @property
     def confounded(self) -> list[list[str]]:
-        """The factors with effects that cannot be told apart, together as they are mixed."""
-        linked = sparse.csr_array(np.abs(self.idle @ self.idle.T) > MIXED)
+        """Return groups of factors whose effects cannot be separated."""
+        linked = sparse.csr_array(np.abs(self.null_space @ self.null_space.T) > MIXED)
         _, groups = connected_components(linked, directed=False)
-        mixed = np.abs(self.idle).max(axis=1, initial=0) > MIXED
+        mixed = np.abs(self.null_space).max(axis=1, initial=0) > MIXED
         together = (np.flatnonzero(mixed & (groups == group)) for group in np.unique(groups[mixed]))
-        return [list(dict.fromkeys(self.names[at][0] for at in of if at)) for of in together]
+        return [
+            list(dict.fromkeys(self.names[column][0] for column in linked_columns if column))
+            for linked_columns in together
+        ]
 
     @cached_property
     def basis(self) -> NDArray[np.float64]:
-        """A matrix L, shape (width, rank), with orthonormal X L, by way of columns of length 1.
+        """Return a matrix L, shape (width, rank), such that X L is orthonormal.
 
         Raises:
-            StatisticsError: columns add up to one another and may not; the message names factors.
+            StatisticsError: columns are linearly dependent but ``partial`` is false; the message
+                names the factors.
         """
-        if self.idle.size and not self.partial:
+        if self.null_space.size and not self.partial:
             raise StatisticsError(
-                f"{told_apart(self.confounded[0])}; leave one out, or join them as a composite"
+                f"{confounding_note(self.confounded[0])}; omit one, or combine them in a composite"
             )
         scale, values, vectors = self._spectrum
-        known = self.idle.shape[1]  # eigenvalues ascend
-        values, vectors = values[known:], vectors[:, known:]
-        found: NDArray[np.float64] = vectors / np.sqrt(values) * scale[:, None]
-        return found
+        skip = self.null_space.shape[1]  # eigenvalues ascend
+        values, vectors = values[skip:], vectors[:, skip:]
+        orthonormal: NDArray[np.float64] = vectors / np.sqrt(values) * scale[:, None]
+        return orthonormal
 
     @cached_property
     def inverse(self) -> NDArray[np.float64]:
-        """The inverse of X'X; a generalised one if partial.
+        """Return the inverse of X'X, or a generalised inverse if partial.
 
         Raises:
             StatisticsError: as :attr:`basis`.
@@ -248,17 +254,17 @@ class Design:
         return np.asarray(self.basis @ self.basis.T)
 
 
-def told_apart(factors: Sequence[str]) -> str:
-    """That the effects of some factors cannot be."""
+def confounding_note(factors: Sequence[str]) -> str:
+    """Describe that the effects of some factors cannot be separated."""
     return (
-        f"the effects of {' and '.join(factors)} cannot be told apart: their levels always go "
+        f"the effects of {' and '.join(factors)} cannot be separated: their levels always occur "
         "together"
     )
 
 
-def one_hot(codes: NDArray[np.int64], width: int, each: int = 1) -> sparse.csr_array:
-    """Rows of zeros with ones where the codes say, ``each`` a row."""
-    starts = np.arange(0, len(codes) + 1, each)
+def one_hot(codes: NDArray[np.int64], width: int, per_row: int = 1) -> sparse.csr_array:
+    """Return rows of zeros with ones at the coded columns, ``per_row`` codes a row."""
+    starts = np.arange(0, len(codes) + 1, per_row)
     return sparse.csr_array((np.ones(len(codes)), codes, starts), (len(starts) - 1, width))
 
 
@@ -269,13 +275,13 @@ def design_of(
     *,
     partial: bool = False,
 ) -> Design:
-    """Lay factors and covariates out over the rows of a frame; see :class:`Design`."""
+    """Build the design of factors and covariates over the rows of a frame."""
     active, start = [np.zeros(len(frame), dtype=np.int64)], 1
-    width = 1 + sum(len(factor.others) for factor in factors) + len(covariates)
+    width = 1 + sum(len(factor.effect_levels) for factor in factors) + len(covariates)
     for factor in factors:
         codes = factor.codes(frame)
         active.append(np.where(codes < 0, width, start + codes))
-        start += len(factor.others)
+        start += len(factor.effect_levels)
     numbers = [covariate.standardised(frame) for covariate in covariates]
     return Design(
         tuple(factors), np.column_stack(active), partial, tuple(covariates),
@@ -284,15 +290,15 @@ def design_of(
 
 
 def is_number(frame: pl.DataFrame, name: str) -> bool:
-    """Whether a regressor is a number: a numeric column that is not named as ``C(column)``."""
+    """Whether a regressor is a numeric column that isn't named as ``C(column)``."""
     return name in frame.columns and frame.schema[name].is_numeric()
 
 
 def covariate_of(frame: pl.DataFrame, name: str, reference: Mapping[str, Any]) -> Covariate:
-    """Return a numeric regressor with the centre and scale that it has in a frame.
+    """Return a numeric regressor with its centre and scale in a frame.
 
     Raises:
-        StatisticsError: a reference level is declared for it, or a value is missing or not finite.
+        StatisticsError: it has a declared reference level, or a value is missing or not finite.
     """
     if name in reference:
         raise StatisticsError(
@@ -308,8 +314,8 @@ def covariate_of(frame: pl.DataFrame, name: str, reference: Mapping[str, Any]) -
 
 def column_of(name: str) -> str:
     """Return the column that a regressor names: ``age`` for ``C(age)``."""
-    found = CATEGORICAL.fullmatch(name)
-    return found[1] if found else name
+    match = CATEGORICAL.fullmatch(name)
+    return match[1] if match else name
 
 
 def _demand_values(frame: pl.DataFrame, columns: Sequence[str]) -> None:
@@ -325,7 +331,7 @@ def _demand_values(frame: pl.DataFrame, columns: Sequence[str]) -> None:
 def factor_of(
     frame: pl.DataFrame, name: str, columns: Sequence[str], reference: Mapping[str, Any]
 ) -> Factor:
-    """A factor with the levels that a frame has.
+    """Return a factor with the levels in a frame.
 
     Raises:
         StatisticsError: a column, a reference level or a value is missing, or a composite's
@@ -343,16 +349,16 @@ def factor_of(
     levels = tuple(level_texts(values, columns).to_list())
     if name not in reference:
         raise StatisticsError(f'declare a reference level for "{name}": one of {_listed(levels)}')
-    wanted = _reference_text(frame, columns, reference[name])
-    if wanted not in levels:
+    level = _reference_text(frame, columns, reference[name])
+    if level not in levels:
         raise StatisticsError(
-            f'the reference level {wanted} of "{name}" is absent: there are {_listed(levels)}'
+            f'the reference level {level} of "{name}" is absent: there are {_listed(levels)}'
         )
-    return Factor(name, tuple(columns), levels, wanted)
+    return Factor(name, tuple(columns), levels, level)
 
 
 def level_texts(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
-    """The level of each row as text: the value, or ``column=value`` for each part of several."""
+    """Return each row's level as text: the value, or ``column=value`` for several columns."""
     if len(columns) == 1:
         return frame[columns[0]].cast(pl.String)
     parts = [pl.lit(f"{column}=") + pl.col(column).cast(pl.String) for column in columns]
@@ -360,7 +366,7 @@ def level_texts(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
 
 
 def _reference_text(frame: pl.DataFrame, columns: Sequence[str], value: Any) -> str:
-    """A declared level as text: a value, a value for each column of a composite, or text."""
+    """Return a declared level as text; composites accept a value for each column, or text."""
     if isinstance(value, str) and len(columns) > 1:
         return value
     parts = [value] if len(columns) == 1 else list(value)
@@ -376,12 +382,12 @@ def _reference_text(frame: pl.DataFrame, columns: Sequence[str], value: Any) -> 
 
 
 def _as_in(kind: pl.DataType, value: Any) -> pl.Series:
-    """A value as a column of a kind holds it, so that 12 is 12.0 among decimals."""
+    """Convert a value to a column's type, so that 12 equals 12.0 among floats."""
     if kind.is_numeric() and isinstance(value, int | float) and not isinstance(value, bool):
         return pl.Series([value]).cast(pl.Float64 if kind.is_float() else pl.Series([value]).dtype)
     return pl.Series([str(value).lower() if isinstance(value, bool) else str(value)])
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    suffix = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + suffix

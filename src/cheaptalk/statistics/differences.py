@@ -1,4 +1,4 @@
-"""Differences of means: p-values and intervals that stay honest in small samples."""
+"""Compute p-values and intervals of differences in means that hold in small samples."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,20 +26,20 @@ def two_sided_p(
     difference: float, error: float | None, freedom: float, constant_p: float | None = None,
     skew: float = 0.0,
 ) -> float | None:  # fmt: skip
-    """Return the two-sided p-value of no difference: where :func:`difference_limits` reach 0.
+    """Return the two-sided p-value of no difference; consistent with :func:`difference_limits`.
 
     Args:
-        difference: of the means.
+        difference: the difference between the means.
         error: its standard error; None if unknown.
         freedom: degrees of freedom of the error.
-        constant_p: of a difference that did not vary, the p-value; see
-            :func:`constant_difference_p`. Each degree of freedom can halve it at most, so that the
-            matches of one participant are not taken for many observations.
-        skew: of the difference; see :func:`.mean_intervals`.
+        constant_p: the p-value of a difference that did not vary; see
+            :func:`constant_difference_p`. It is at least 0.5 ** ``freedom``, so that one
+            participant's matches don't count as many observations.
+        skew: the skewness of the difference; see :func:`.mean_intervals`.
 
     Returns:
-        None if the data cannot test the difference: the error is unknown, or it has fewer than
-        :data:`LEAST_FREEDOM` degrees of freedom.
+        The p-value, or None if the data cannot test the difference: the error is unknown, or it has
+        fewer than :data:`LEAST_FREEDOM` degrees of freedom.
     """
     if constant_p is not None:
         return max(constant_p, float(0.5**freedom))
@@ -52,26 +52,25 @@ def two_sided_p(
 
 
 def _unskewed(errors: float, skew: float) -> float:
-    """The quantile of Student's t whose :func:`wider_quantiles` are so many standard errors."""
+    """Return the Student quantile whose :func:`wider_quantiles` equal a number of errors."""
 
     def excess(quantile: float) -> float:
         return float(wider_quantiles(np.array(quantile), np.array(skew))[0]) - errors
 
-    least = errors * 1e-9
-    return least if excess(least) > 0 else float(brentq(excess, least, errors))
+    minimum = errors * 1e-9
+    return minimum if excess(minimum) > 0 else float(brentq(excess, minimum, errors))
 
 
 def wider_quantiles(quantile: Numbers, skew: Numbers) -> tuple[Numbers, Numbers]:
-    """Return how many standard errors the limits of a difference are below and above it.
+    """Return the distances of a difference's limits below and above it, in standard errors.
 
-    Each is the wider of Student's and Hall's (see :func:`.mean_intervals`). Student's is too narrow
-    where only one of two players has skewed outcomes. Hall's is too narrow where both have them:
-    the difference is symmetric then, and its tails are heavy.
+    Each is the larger of Student's and Hall's (see :func:`.mean_intervals`). Student's is too small
+    if only one of two players has skewed outcomes. Hall's is too small if both do, because the
+    difference is then symmetric with heavy tails.
 
     Args:
-        quantile: of Student's t, positive.
-        skew: of the difference.
-    """
+        quantile: a positive quantile of Student's t.
+        skew: the skewness of the difference."""
     below, above = hall_quantile(quantile, skew), -hall_quantile(-quantile, skew)
     return np.maximum(quantile, below), np.maximum(quantile, above)
 
@@ -80,29 +79,29 @@ def difference_limits(
     difference: float, error: float | None, freedom: float, level: float,
     bounds: Bounds = UNBOUNDED, skew: float = 0.0,
 ) -> tuple[float, float] | tuple[None, None]:  # fmt: skip
-    """Return the interval of a difference, by :func:`wider_quantiles`, within what it can be.
+    """Return the confidence interval of a difference, within its bounds.
 
     Args:
-        level: the share of such intervals that cover the true difference, in (0, 1).
-        bounds: the smallest and the largest possible difference; an observed difference outside
-            of them shows that they are wrong, and they cut nothing.
-        skew: of the difference.
+        level: the confidence level, in (0, 1).
+        bounds: the smallest and the largest possible difference; ignored if the observed difference
+            is outside them.
+        skew: the skewness of the difference.
 
     Returns:
-        Nothing if the error is unknown or 0, or has too few degrees of freedom.
+        The limits, or (None, None) if the error is unknown or 0, or has too few degrees of freedom.
     """
     if not error or not is_testable(freedom):
         return None, None
     quantile = np.array(stdtrit(freedom, (1 + level) / 2))
     below, above = (float(width) * error for width in wider_quantiles(quantile, np.array(skew)))
-    least, most = bounds if bounds[0] <= difference <= bounds[1] else UNBOUNDED
-    return max(difference - below, least), min(difference + above, most)
+    minimum, maximum = bounds if bounds[0] <= difference <= bounds[1] else UNBOUNDED
+    return max(difference - below, minimum), min(difference + above, maximum)
 
 
 def steepness(freedom: float, level: float, skew: float) -> float:
-    """Return how far Hall's transformation is from its limit: above 1, an interval is too narrow.
+    """Return the steepness of Hall's transformation relative to its limit.
 
-    The sign is that of the skew.
+    Above 1, an interval is too narrow. The sign is that of the skewness.
     """
     return skew * float(stdtrit(freedom, (1 + level) / 2)) / STEEPEST
 
@@ -110,17 +109,19 @@ def steepness(freedom: float, level: float, skew: float) -> float:
 def constant_limits(
     difference: float, freedom: float, level: float, bounds: Bounds = UNBOUNDED
 ) -> tuple[float, float] | tuple[None, None]:
-    """Return the interval of a difference that never varied, if it has bounds.
+    """Return the interval of a bounded difference that never varied.
 
-    What was not seen in n observations comes with a probability of at most
-    q = 1 - (1 - level) ** (1 / n), and moves the difference as far as its bounds; see
-    :func:`.mean_intervals`. With ``freedom`` degrees of freedom, n is one more.
+    An outcome that did not occur in n observations has a probability of at most q = 1 - (1 - level)
+    ** (1 / n), and changes the difference at most to its bounds; see :func:`.mean_intervals`. Here
+    n is ``freedom`` + 1.
     """
-    least, most = bounds
-    if freedom <= 0 or not (-math.inf < least <= difference <= most < math.inf):
+    minimum, maximum = bounds
+    if freedom <= 0 or not (-math.inf < minimum <= difference <= maximum < math.inf):
         return None, None
     unseen = float(1 - (1 - level) ** (1 / (freedom + 1)))
-    return difference - unseen * (difference - least), difference + unseen * (most - difference)
+    return difference - unseen * (difference - minimum), difference + unseen * (
+        maximum - difference
+    )
 
 
 def is_testable(freedom: float) -> bool:
@@ -129,9 +130,9 @@ def is_testable(freedom: float) -> bool:
 
 
 def constant_difference_p(arrangements: Iterable[int]) -> float:
-    """Return the p-value of a difference that is the same in all instances of each stratum.
+    """Return the p-value of a difference that is equal in all instances of each stratum.
 
-    Such a difference has no standard error, but equal players are unlikely to produce it. If two
+    Such a difference has no estimated standard error, but equal players rarely produce it. If two
     players are exchangeable, each arrangement of a stratum's outcomes is equally likely: n paired
     instances have 2 ** n of them, since each difference is as likely to be positive as negative.
     Two arrangements of a stratum show a constant difference, one for each sign. The p-value is the
@@ -140,7 +141,7 @@ def constant_difference_p(arrangements: Iterable[int]) -> float:
     another: each degree of freedom halves it.
 
     Args:
-        arrangements: how many each stratum has in which the players differ.
+        arrangements: the number of arrangements of each stratum in which the players differ.
 
     >>> constant_difference_p([2**6]), constant_difference_p([2**4, 2**3])
     (0.03125, 0.03125)
@@ -151,12 +152,12 @@ def constant_difference_p(arrangements: Iterable[int]) -> float:
 
 
 def constant_p_of_instances(instances: pl.DataFrame) -> float:
-    """Return :func:`constant_difference_p` for the strata behind a mean's standard error.
+    """Return :func:`constant_difference_p` for the strata of a mean's standard error.
 
     Args:
-        instances: a row an instance: its ``configuration``, its ``part`` of the difference, and
+        instances: one row per instance: its ``configuration``, its ``part`` of the difference, and
             whether the ``first`` and the ``second`` player played it. Configurations with one
-            instance are one stratum, as in :func:`.mean_intervals`.
+            instance form one stratum, as in :func:`.mean_intervals`.
     """
     single = pl.len().over(STRATA) == 1
     pooled = single | (single.sum() == 1)
@@ -173,11 +174,11 @@ def constant_p_of_instances(instances: pl.DataFrame) -> float:
 
 
 def arrangements_of(pairs: int, first: int = 0, second: int = 0) -> int:
-    """Return how many arrangements of a stratum are equally likely among exchangeable players.
+    """Return the number of equally likely arrangements of a stratum for exchangeable players.
 
     Args:
         pairs: instances that both players played.
-        first, second: instances of one player; they count if there are no pairs.
+        first, second: instances that one player played; used only if there are no pairs.
 
     >>> arrangements_of(6), arrangements_of(0, 5, 5)
     (64, 252)
@@ -188,7 +189,7 @@ def arrangements_of(pairs: int, first: int = 0, second: int = 0) -> int:
 def combined_freedom(variances: Sequence[float], freedoms: Sequence[float]) -> float:
     """Return Satterthwaite's degrees of freedom of a sum of independent variances.
 
-    A sum of 0 has all degrees of freedom of its parts, and 1 without any.
+    If the sum is 0, return the sum of the degrees of freedom, at least 1.
     """
     total, fourths = sum(variances), 0.0
     for variance, freedom in zip(variances, freedoms, strict=True):
@@ -199,14 +200,14 @@ def combined_freedom(variances: Sequence[float], freedoms: Sequence[float]) -> f
 def difference_bounds(
     first: pl.DataFrame, second: pl.DataFrame, bounds: Bounds | BoundsColumns
 ) -> Bounds:
-    """Return the smallest and the largest possible difference of two means, second less first.
+    """Return the smallest and the largest possible second mean minus first mean.
 
     Args:
         first, second: the observations behind the means.
-        bounds: of one observation, as :func:`.mean_intervals` takes them.
+        bounds: the bounds of one observation, as in :func:`.mean_intervals`.
     """
-    (low, high), (least, most) = (_mean_bounds(side, bounds) for side in (first, second))
-    return least - high, most - low
+    (low, high), (minimum, maximum) = (_mean_bounds(side, bounds) for side in (first, second))
+    return minimum - high, maximum - low
 
 
 def _mean_bounds(frame: pl.DataFrame, bounds: Bounds | BoundsColumns) -> Iterator[float]:

@@ -1,4 +1,4 @@
-"""Variances of means over matches that share instances, participants, or both."""
+"""Estimate variances of means over matches that share instances, participants, or both."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -10,36 +10,35 @@ from scipy.sparse import csr_array
 from cheaptalk.statistics.columns import FloatArray
 
 PEOPLE = "people"
-"""The column of lists that names the participants of each match."""
+"""The column that lists the participants of each match."""
 
 
 def clustered_by_people(
     long: pl.DataFrame, cells: pl.DataFrame, cell: Sequence[str], inside: Sequence[str],
     cluster: Sequence[str],
 ) -> pl.DataFrame:  # fmt: skip
-    """Return cells whose variances allow for participants who are in several matches.
+    """Return cells whose variances account for participants in several matches.
 
     Matches are dependent if they share an instance or a participant. With e a match's deviation
     over the number of matches, the variance is the sum of e * e' over all pairs of such matches
     (Cameron, Gelbach and Miller 2011, Robust Inference with Multiway Clustering, Journal of
     Business & Economic Statistics 29(2); for several participants in one match, Aronow, Samii and
     Assenova 2015, Cluster-Robust Variance Estimation for Dyadic Data, Political Analysis 23(4)),
-    times G / (G - 1) with G the number of instances or participants, whichever is smaller. It is
-    not below the variance of either clustering by itself, and has the degrees of freedom of the
-    one with fewer.
+    times G / (G - 1) with G the number of instances or participants, whichever is smaller. It is at
+    least the variance of either clustering by itself, and has the smaller degrees of freedom.
 
     Deviations from the mean of n matches of a stratum are (n - 1) / n of those from its true mean,
-    since a match moves the mean, too. They are divided by that, as in the jackknife (CR3 of Bell
-    and McCaffrey 2002, Survey Methodology 28(2)), as far as G / (G - 1) does not allow for it: with
-    participants in many strata of few matches, intervals of 95 % would else hold the truth in 84 %
-    of studies.
+    because each match also moves the mean. Except for the part that G / (G - 1) corrects, they are
+    divided by this factor, as in the jackknife (CR3 of Bell and McCaffrey 2002, Survey Methodology
+    28(2)). Otherwise, with participants in many small strata, 95 % intervals would cover the true
+    mean in only 84 % of studies.
 
     Args:
-        long: one row a match and cell, with ``value`` and the list :data:`PEOPLE`.
+        long: one row per match and cell, with ``value`` and the list :data:`PEOPLE`.
         cells: with ``variance`` and ``freedom`` by instance, and ``cubes``.
-        cell: the columns that tell cells apart.
-        inside: the columns within whose values deviations are from the mean.
-        cluster: the columns that tell instances apart.
+        cell: the columns that identify cells.
+        inside: the columns that define the groups whose means are subtracted.
+        cluster: the columns that identify instances.
     """
     people = pl.col(PEOPLE).list.len().fill_null(0)
     matches, every = (pl.len().over(keys).cast(pl.Int64) for keys in (inside, cell))
@@ -71,8 +70,8 @@ def clustered_by_people(
 
 
 def _of_cell(part: pl.DataFrame) -> tuple[float, float]:
-    """The variance of a cell's mean and its degrees of freedom by participant."""
-    off = part["off"].to_numpy()
+    """Return the variance of a cell's mean by participant, and its degrees of freedom."""
+    deviations = part["off"].to_numpy()
     listed = [[*dict.fromkeys(names or ())] for names in part[PEOPLE].to_list()]
     codes = {name: code for code, name in enumerate(dict.fromkeys(chain(*listed)))}
     match = np.repeat(np.arange(len(listed)), [len(names) for names in listed])
@@ -83,17 +82,17 @@ def _of_cell(part: pl.DataFrame) -> tuple[float, float]:
     shared = by_person @ by_person.T + by_unit @ by_unit.T
     shared.data[:] = 1.0
     count, units = len(codes), int(unit.max()) + 1
-    fewest = min(count, units)
-    if fewest < 2:
+    smallest_count = min(count, units)
+    if smallest_count < 2:
         return 0.0, 0.0
-    both = fewest / (fewest - 1) * float(off @ (shared @ off))
-    alone = count / (count - 1) * float(((by_person.T @ off) ** 2).sum())
+    combined = smallest_count / (smallest_count - 1) * float(deviations @ (shared @ deviations))
+    by_participant = count / (count - 1) * float(((by_person.T @ deviations) ** 2).sum())
     played = np.asarray(by_person.sum(axis=0)).ravel()
-    return max(both, alone), _freedom(played / played.sum())
+    return max(combined, by_participant), _freedom(played / played.sum())
 
 
 def _freedom(share: FloatArray) -> float:
-    """Satterthwaite's degrees of freedom of a variance over clusters with such shares."""
-    off = np.eye(len(share)) - share
-    form = off.T @ np.diag(share**2) @ off
-    return float(np.trace(form) ** 2 / np.trace(form @ form))
+    """Return Satterthwaite's degrees of freedom of a variance over clusters of these shares."""
+    centred = np.eye(len(share)) - share
+    quadratic_form = centred.T @ np.diag(share**2) @ centred
+    return float(np.trace(quadratic_form) ** 2 / np.trace(quadratic_form @ quadratic_form))

@@ -1,4 +1,4 @@
-"""Permutation tests, is a difference more than a shuffle of labels shows; p-values corrected."""
+"""Compare means by permutation tests, and correct p-values for multiple comparisons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,23 +18,23 @@ from cheaptalk.statistics.columns import (
     demand_draws,
     with_numbers,
 )
-from cheaptalk.statistics.intervals import DEALS
+from cheaptalk.statistics.intervals import INSTANCES
 from cheaptalk.statistics.printout import Tabular
 
 CELLS = 10_000_000
-"""How many shuffled numbers are held in memory at once."""
+"""The maximum number of shuffled values in memory."""
 
 
 @dataclass(frozen=True, repr=False)
 class PermutationTest(Printed):
-    """A two-sided test of no difference between two means.
+    """A two-sided permutation test of the difference between two means.
 
     Attributes:
-        difference: mean of the first less mean of the second.
-        p: the chance of a difference at least as large, were labels exchangeable, in (0, 1].
-        n: how many values each has; for pairs both the number of pairs.
-        paired: whether signs were flipped within pairs, or labels shuffled over all.
-        exact: whether all arrangements were counted, or some drawn.
+        difference: the mean of the first sample minus that of the second.
+        p: the probability of a difference at least as large if labels are exchangeable, in (0, 1].
+        n: the size of each sample; for pairs, both are the number of pairs.
+        paired: whether values were swapped within pairs rather than shuffled over all.
+        exact: whether all arrangements were counted rather than sampled.
     """
 
     difference: float
@@ -45,12 +45,12 @@ class PermutationTest(Printed):
 
     @property
     def label(self) -> str:
-        """The test's name."""
+        """Return the name of the test."""
         kind = "paired" if self.paired else "unpaired"
         return f"{kind} permutation test, two-sided, {'exact' if self.exact else 'drawn'}"
 
     def __str__(self) -> str:
-        """The test in one line."""
+        """Return the test in one line."""
         return f"{self.label}: difference {self.difference:.4g}, p = {self.p:.4g}"
 
 
@@ -62,47 +62,47 @@ def permutation_test(
     draws: int = 9_999,
     seed: int | np.random.Generator = 0,
 ) -> PermutationTest:
-    """Test that two samples have the same distribution, by their difference in means.
+    """Test that two samples have the same distribution, using the difference in means.
 
-    Pairs, such as two players on the same deal, swap places or not: 2^n arrangements. Unpaired
-    values are dealt out anew to groups of the same sizes. Where there are no more arrangements
-    than draws all are counted and p is exact; otherwise they are drawn, and the observed one
-    counts as one of them (Phipson and Smyth 2010, Permutation P-values Should Never Be Zero).
-    p is twice the smaller one-sided share, at most 1.
+    With pairs, such as two players on the same instance, the values of each pair are swapped or
+    not: 2^n arrangements. Unpaired values are reassigned to groups of the same sizes. If there are
+    at most ``draws`` arrangements, all are counted and p is exact. Otherwise arrangements are
+    sampled, and the observed one is included (Phipson and Smyth 2010, Permutation P-values Should
+    Never Be Zero). The p-value is twice the smaller one-sided share, at most 1.
 
     >>> print(permutation_test([5.0, 7.0, 6.0, 9.0], [4.0, 5.0, 5.0, 6.0], paired=True))
     paired permutation test, two-sided, exact: difference 1.75, p = 0.125
 
     Args:
-        first: numbers.
-        second: others; as many where they are paired.
-        draws: of arrangements, where they are too many to count.
-        seed: a number or a generator, for the drawing.
+        first: the first sample.
+        second: the second sample, of the same size if paired.
+        draws: the number of sampled arrangements if there are too many to count.
+        seed: a number or a generator for the sampling.
 
     Raises:
-        StatisticsError: a sample is empty, a value is no finite number, or pairs do not match.
+        StatisticsError: a sample is empty, a value isn't finite, or paired samples differ in size.
     """
     demand_draws(draws)
-    one, other = (as_numbers(sample, "samples") for sample in (first, second))
-    if not len(one) or not len(other) or (paired and len(one) != len(other)):
+    sample_1, sample_2 = (as_numbers(sample, "samples") for sample in (first, second))
+    if not len(sample_1) or not len(sample_2) or (paired and len(sample_1) != len(sample_2)):
         raise StatisticsError(
             f"a test compares two samples{' of equal length' if paired else ''}, "
-            f"not {len(one)} values with {len(other)}"
+            f"not {len(sample_1)} values with {len(sample_2)}"
         )
-    sizes = (len(one), len(other))
-    arrangements = 2.0 ** min(len(one), 60) if paired else comb(sum(sizes), len(one))
-    difference = float(one.mean() - other.mean())
-    if len(one) + len(other) == 2 or np.array_equal(one, other):
+    sizes = (len(sample_1), len(sample_2))
+    arrangements = 2.0 ** min(len(sample_1), 60) if paired else comb(sum(sizes), len(sample_1))
+    difference = float(sample_1.mean() - sample_2.mean())
+    if len(sample_1) + len(sample_2) == 2 or np.array_equal(sample_1, sample_2):
         return PermutationTest(difference, 1.0, sizes, paired, exact=True)
-    found = stats.permutation_test(
-        (one - other,) if paired else (one, other),
+    result = stats.permutation_test(
+        (sample_1 - sample_2,) if paired else (sample_1, sample_2),
         np.mean if paired else _difference,
         permutation_type="samples" if paired else "independent",
         vectorized=True, n_resamples=draws, batch=max(1, CELLS // sum(sizes)),
         rng=np.random.default_rng(seed),
     )  # fmt: skip
     exact = bool(arrangements < draws + 0.5)
-    return PermutationTest(difference, float(found.pvalue), sizes, paired, exact)
+    return PermutationTest(difference, float(result.pvalue), sizes, paired, exact)
 
 
 def _difference(first: FloatArray, second: FloatArray, axis: int) -> FloatArray:
@@ -111,13 +111,13 @@ def _difference(first: FloatArray, second: FloatArray, axis: int) -> FloatArray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairwiseTests(Tabular):
-    """Every two groups compared.
+    """Permutation tests of all pairs of groups.
 
     Attributes:
-        value: the column that is compared.
-        frame: one row a pair: ``first``, ``second``, ``n_first``, ``n_second``, ``difference``,
+        value: the column whose means are compared.
+        frame: one row per pair: ``first``, ``second``, ``n_first``, ``n_second``, ``difference``,
             ``p``, ``p_holm``, ``p_bh`` (corrected for the number of rows) and ``test`` (its name).
-        notes: pairs left out, and why.
+        notes: omitted pairs and the reasons.
     """
 
     value: str
@@ -125,7 +125,7 @@ class PairwiseTests(Tabular):
     notes: tuple[str, ...]
 
     def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
-        """The tests as a table."""
+        """Return the heading, the table and the notes."""
         return f"Differences in {self.value}", self.frame, self.notes
 
 
@@ -135,32 +135,32 @@ def pairwise_tests(
     by: str,
     *,
     paired: bool,
-    cluster: Sequence[str] = DEALS,
+    cluster: Sequence[str] = INSTANCES,
     draws: int = 9_999,
     seed: int | np.random.Generator = 0,
 ) -> PairwiseTests:
-    """Permutation tests between every two groups, corrected for their number.
+    """Run permutation tests between all pairs of groups, corrected for their number.
 
-    A group's matches of one cluster, which are alike, count once, with their mean. Paired tests
-    compare two groups on the clusters that both have, such as the deals of chip trading that all
-    populations played (004, Table 4, which does not name its test).
+    Each group has one value per cluster: the mean of its matches there. Paired tests compare two
+    groups on their common clusters, such as the chip-trading instances that all populations played.
 
     Args:
-        value: a column of numbers; rows without one are left out.
-        by: the column whose values are the groups.
+        value: a column of numbers; rows without a value are ignored.
+        by: the column that identifies the groups.
         paired: whether groups share clusters.
-        cluster: the columns that tell clusters apart; none: every row by itself, unpaired only.
+        cluster: the columns that identify clusters; if empty, each row is a cluster (unpaired
+            only).
 
     Raises:
-        StatisticsError: a column is absent, there are fewer than two groups to compare, or paired
-            tests have no clusters.
+        StatisticsError: a column is missing, there are fewer than two groups, or paired tests have
+            no cluster columns.
     """
     if paired and not cluster:
-        raise StatisticsError("paired tests need the columns in cluster that tell what pairs share")
+        raise StatisticsError("paired tests need cluster columns that identify the pairs")
     demand_draws(draws)
     demand_columns(frame, [by, *cluster], "compare by")
-    used = with_numbers(frame, [value], "compare by").drop_nulls(by)
-    keyed = used if cluster else used.with_row_index("row")
+    rows_with_value = with_numbers(frame, [value], "compare by").drop_nulls(by)
+    keyed = rows_with_value if cluster else rows_with_value.with_row_index("row")
     keys = list(cluster) or ["row"]
     means = keyed.group_by(by, *keys, maintain_order=True).agg(pl.col(value).mean()).sort(keys)
     groups = {key[0]: part for key, part in sorted(means.partition_by(by, as_dict=True).items())}
@@ -168,17 +168,20 @@ def pairwise_tests(
         raise StatisticsError(f'"{by}" has fewer than two groups with a value of "{value}"')
     generator = np.random.default_rng(seed)
     rows, notes = [], []
-    for one, other in combinations(groups, 2):
-        first, second = groups[one], groups[other]
+    for group_1, group_2 in combinations(groups, 2):
+        first, second = groups[group_1], groups[group_2]
         if paired:
             first = first.join(second, on=keys, how="semi", maintain_order="left")
             second = second.join(first, on=keys, how="semi", maintain_order="left")
             if first.is_empty():
-                notes.append(f"{one} and {other} share no {' and '.join(keys)}, and have no test")
+                notes.append(
+                    f"{group_1} and {group_2} share no {' and '.join(keys)}, so they cannot be "
+                    "compared"
+                )
                 continue
         a, b = first[value].to_numpy(), second[value].to_numpy()
         test = permutation_test(a, b, paired=paired, draws=draws, seed=generator)
-        rows.append((str(one), str(other), *test.n, test.difference, test.p, test.label))
+        rows.append((str(group_1), str(group_2), *test.n, test.difference, test.p, test.label))
     return PairwiseTests(value, _corrected(rows), tuple(notes))
 
 
@@ -187,16 +190,16 @@ def _corrected(rows: list[tuple[str, str, int, int, float, float, str]]) -> pl.D
         "first": pl.String, "second": pl.String, "n_first": pl.Int64, "n_second": pl.Int64,
         "difference": pl.Float64, "p": pl.Float64, "test": pl.String,
     }  # fmt: skip
-    made = pl.DataFrame(rows, schema=schema, orient="row")
-    p = made["p"].to_numpy()
-    return made.with_columns(
+    tests = pl.DataFrame(rows, schema=schema, orient="row")
+    p = tests["p"].to_numpy()
+    return tests.with_columns(
         p_holm=pl.Series(holm(p), dtype=pl.Float64),
         p_bh=pl.Series(benjamini_hochberg(p), dtype=pl.Float64),
-    ).select(*made.columns[:-1], "p_holm", "p_bh", "test")
+    ).select(*tests.columns[:-1], "p_holm", "p_bh", "test")
 
 
 def holm(p: Sequence[float] | FloatArray) -> FloatArray:
-    """p-values corrected by Holm's step-down rule: the chance of any false finding is held.
+    """Correct p-values by Holm's step-down method, which controls the family-wise error rate.
 
     The k-th smallest of m becomes the largest of (m - j + 1) p_j over j up to k, at most 1 (Holm
     1979, A Simple Sequentially Rejective Multiple Test Procedure).
@@ -216,7 +219,7 @@ def holm(p: Sequence[float] | FloatArray) -> FloatArray:
 
 
 def benjamini_hochberg(p: Sequence[float] | FloatArray) -> FloatArray:
-    """p-values corrected so that the expected share of false findings is held.
+    """Correct p-values by the method that controls the false discovery rate.
 
     The k-th smallest of m becomes the smallest of m p_j / j over j from k on, at most 1 (Benjamini
     and Hochberg 1995, Controlling the False Discovery Rate).
@@ -234,5 +237,5 @@ def benjamini_hochberg(p: Sequence[float] | FloatArray) -> FloatArray:
 def _checked(p: Sequence[float] | FloatArray) -> FloatArray:
     values = as_numbers(p, "p-values")
     if not ((values >= 0) & (values <= 1)).all():
-        raise StatisticsError("p-values lie between 0 and 1; leave out those that are not defined")
+        raise StatisticsError("p-values must be between 0 and 1; omit undefined ones")
     return values

@@ -1,4 +1,4 @@
-"""Results as text: a line that says how they were made, a table, and notes."""
+"""Format results as text: a heading, a table and notes."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from cheaptalk.rules.display import Printed, html_table
 
 
 def printed(head: str, frame: pl.DataFrame, notes: Sequence[str] = ()) -> str:
-    """A result as a table of plain text, four significant digits a number.
+    """Format a result as a plain-text table with four significant digits.
 
     >>> print(printed("Effects", pl.DataFrame({"level": ["a", "b"], "low": [0.123456, None]})))
     Effects
@@ -25,13 +25,13 @@ def printed(head: str, frame: pl.DataFrame, notes: Sequence[str] = ()) -> str:
 
 
 class Tabular(Printed):
-    """A result that is a table: of plain text where it is printed, of HTML in a notebook."""
+    """A result that prints as a plain-text table and renders as HTML in a notebook."""
 
     __slots__ = ()
 
     @abstractmethod
     def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
-        """What stands over the table, the table, and notes."""
+        """Return the heading, the table and the notes."""
 
     def __str__(self) -> str:
         return printed(*self.printout())

@@ -1,10 +1,17 @@
-"""A study is data: games x deals x seatings x repeats; plan it, run it, resume it."""
+"""Define, plan, run and resume studies: games x instances x seatings x repeats."""
 
 from cheaptalk.calls.batches import Batching
 from cheaptalk.calls.budget import Budget, Cap, Halted, amount_text
 from cheaptalk.calls.cache import CacheUse
 from cheaptalk.calls.event_loop import INTERRUPTED
-from cheaptalk.calls.orders import ControlError, LaneState, RunState, check_free, give_order, watch
+from cheaptalk.calls.orders import (
+    ControlError,
+    RateLimiterState,
+    RunState,
+    check_free,
+    give_order,
+    watch,
+)
 from cheaptalk.cluster import check_address
 from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.records.record import SETTLED
@@ -17,12 +24,17 @@ from cheaptalk.studies.estimates.estimate import (
     estimate,
     shortfalls,
 )
-from cheaptalk.studies.estimates.experience import Experiences, experiences
-from cheaptalk.studies.estimates.outlook import Outlook, outlook
+from cheaptalk.studies.estimates.forecast import Forecast, forecast
+from cheaptalk.studies.estimates.usage_history import UsageHistories, usage_histories
 from cheaptalk.studies.lookup import stored_study, with_players
 from cheaptalk.studies.people.steps import QUIZZES
 from cheaptalk.studies.plans.changes import StudyChanges, changes
-from cheaptalk.studies.plans.matches import Configuration, Dealt, PlannedMatch, PlannedMatches
+from cheaptalk.studies.plans.matches import (
+    Configuration,
+    PlannedInstance,
+    PlannedMatch,
+    PlannedMatches,
+)
 from cheaptalk.studies.plans.parts import part
 from cheaptalk.studies.plans.plan import Plan, lay_out, plan, planned_count
 from cheaptalk.studies.plans.seating import Seated
@@ -35,7 +47,7 @@ from cheaptalk.studies.runs.checks import (
     try_strategies,
 )
 from cheaptalk.studies.runs.host import Host, open_host
-from cheaptalk.studies.runs.onlooker import Onlooker
+from cheaptalk.studies.runs.observer import RunObserver
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.run import run, run_async
 from cheaptalk.studies.standing import StudyStatus, statuses, study_status
@@ -51,14 +63,73 @@ from cheaptalk.studies.study import (
 from cheaptalk.text import money
 
 __all__ = [
-    "FILES", "INTERRUPTED", "QUIZZES", "SETTLED", "UNITS", "Amounts", "Batching", "Budget",
-    "CacheUse", "Cap", "Checked", "Configuration", "ControlError", "Dealt", "Estimate",
-    "Experiences", "GameGrid", "Halted", "Host", "LaneState", "Onlooker", "Outlook", "Plan",
-    "PlannedMatch", "PlannedMatches", "Progress", "Range", "RunState", "Sample", "Seated",
-    "Study", "StudyChanges", "StudyError", "StudyStatus", "Unanswered", "amount_text",
-    "budget_text", "changes", "check", "check_address", "check_batchable", "check_free",
-    "check_prices", "doubts", "estimate", "experiences", "give_order", "lay_out", "load_study",
-    "money", "open_host", "outlook", "parse_study", "part", "plan", "planned_count", "preset",
-    "preset_names", "preset_text", "run", "run_async", "shortfalls", "statuses",
-    "stored_study", "study_of", "study_status", "try_strategies", "watch", "with_players",
+    "FILES",
+    "INTERRUPTED",
+    "QUIZZES",
+    "SETTLED",
+    "UNITS",
+    "Amounts",
+    "Batching",
+    "Budget",
+    "CacheUse",
+    "Cap",
+    "Checked",
+    "Configuration",
+    "ControlError",
+    "Estimate",
+    "Forecast",
+    "GameGrid",
+    "Halted",
+    "Host",
+    "Plan",
+    "PlannedInstance",
+    "PlannedMatch",
+    "PlannedMatches",
+    "Progress",
+    "Range",
+    "RateLimiterState",
+    "RunObserver",
+    "RunState",
+    "Sample",
+    "Seated",
+    "Study",
+    "StudyChanges",
+    "StudyError",
+    "StudyStatus",
+    "Unanswered",
+    "UsageHistories",
+    "amount_text",
+    "budget_text",
+    "changes",
+    "check",
+    "check_address",
+    "check_batchable",
+    "check_free",
+    "check_prices",
+    "doubts",
+    "estimate",
+    "forecast",
+    "give_order",
+    "lay_out",
+    "load_study",
+    "money",
+    "open_host",
+    "parse_study",
+    "part",
+    "plan",
+    "planned_count",
+    "preset",
+    "preset_names",
+    "preset_text",
+    "run",
+    "run_async",
+    "shortfalls",
+    "statuses",
+    "stored_study",
+    "study_of",
+    "study_status",
+    "try_strategies",
+    "usage_histories",
+    "watch",
+    "with_players",
 ]  # fmt: skip

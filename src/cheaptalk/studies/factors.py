@@ -11,7 +11,7 @@ In a study file, ``cross`` lists the levels of each factor::
             gain: {persona: "You sell what you no longer need."}
             loss: {persona: "You give up what you own."}
 
-A list holds the values of the setting of the factor's name; a mapping names levels that set
+A list contains values of the setting with the factor's name; a mapping names levels that can set
 anything. The players here are ``seller/gpt-4o/gain``, ``seller/gpt-4o/loss`` and so on, and
 ``seller`` in a listed seating means each of them.
 """
@@ -29,7 +29,7 @@ from cheaptalk.rules.errors import shown
 CROSS = "cross"
 """The key of an entry that lists factors."""
 MAX_CELLS = 1_000
-"""Players that one entry may become."""
+"""Maximum number of players that one entry may become."""
 _ABSENT = object()
 Levels: TypeAlias = dict[str, dict[str, Any]]
 """What each level of a factor sets, by the level's name."""
@@ -65,10 +65,14 @@ class CrossedEntry(NamedTuple):
     players: list[str]
 
     def __str__(self) -> str:
-        factors = " x ".join(f"{name} ({', '.join(of)})" for name, of in self.levels.items())
-        what = f"{self.label} crosses" if self.label else "factors of"
+        factors = " x ".join(
+            f"{name} ({', '.join(levels)})" for name, levels in self.levels.items()
+        )
+        subject = f"{self.label} crosses" if self.label else "factors of"
         players = f"{len(self.players)} players"
-        return f"{what} {factors}: {players}" if self.label else f"{what} {players}: {factors}"
+        return (
+            f"{subject} {factors}: {players}" if self.label else f"{subject} {players}: {factors}"
+        )
 
 
 def crossed_entries(factors: Mapping[str, Mapping[str, str]]) -> list[CrossedEntry]:
@@ -222,7 +226,8 @@ def cross_players(players: Mapping[Any, Any]) -> Crossing:
         for cell, settings, levels in _cells(str(label), entry):
             if cell in plain:
                 raise ValueError(
-                    f'players.{label}: crossing makes a player "{cell}", and another one has this '
+                    f'players.{label}: crossing creates a player "{cell}", but another player '
+                    f"has this "
                     "label; rename that one"
                 )
             crossing.players[cell] = settings
@@ -249,20 +254,20 @@ def cross_pairing(pairing: Any, cells: Mapping[str, Sequence[str]]) -> Any:
     return seatings
 
 
-def with_crossed(written: object, crossed: FactorTable) -> object:
+def with_crossed(factors: object, crossed: FactorTable) -> object:
     """Return a study's factors with those of the players that crossing made.
 
     Raises:
         ValueError: the study gives such a player other levels.
     """
-    if not isinstance(written, Mapping):
-        return written
+    if not isinstance(factors, Mapping):
+        return factors
     for label, levels in crossed.items():
-        if label in written and written[label] != levels:
+        if label in factors and factors[label] != levels:
             raise ValueError(
                 f"factors.{label}: cross sets the levels of this player already; remove it here"
             )
-    return {**written, **crossed}
+    return {**factors, **crossed}
 
 
 def check_factors(factors: Mapping[str, Mapping[str, str]], players: Mapping[str, Any]) -> None:
@@ -297,23 +302,23 @@ def _is_crossed(entry: object) -> bool:
 
 def _cells(label: str, entry: Mapping[str, Any]) -> list[tuple[str, dict[str, Any], Any]]:
     """The label, entry and levels of each player that a crossed entry becomes."""
-    where = f"players.{label}.{CROSS}"
-    written = entry[CROSS]
-    if not isinstance(written, Mapping) or not written:
+    path = f"players.{label}.{CROSS}"
+    crossed = entry[CROSS]
+    if not isinstance(crossed, Mapping) or not crossed:
         raise ValueError(
-            f"{where}: {shown(written)} is not a mapping from factors to levels, such as "
+            f"{path}: {shown(crossed)} is not a mapping from factors to levels, such as "
             "{temperature: [0, 1]}"
         )
     shared = {key: value for key, value in entry.items() if key != CROSS}
-    factors = {name: _levels(where, name, levels) for name, levels in written.items()}
+    factors = {name: _levels(path, name, levels) for name, levels in crossed.items()}
     size = prod(map(len, factors.values()))
     if size > MAX_CELLS:
-        raise ValueError(f"{where}: {size:,} players are more than {MAX_CELLS:,}; remove levels")
+        raise ValueError(f"{path}: {size:,} players are more than {MAX_CELLS:,}; remove levels")
     setters: dict[str, str] = dict.fromkeys(shared, "the entry itself")
     for name, levels in factors.items():
         for key in dict.fromkeys(key for settings in levels.values() for key in settings):
             if key in setters:
-                raise ValueError(f'{where}.{name}: "{key}" is set by {setters[key]}, too')
+                raise ValueError(f'{path}.{name}: "{key}" is set by {setters[key]}, too')
             setters[key] = f"the factor {name}"
     cells = []
     for chosen in product(*factors.values()):
@@ -325,34 +330,34 @@ def _cells(label: str, entry: Mapping[str, Any]) -> list[tuple[str, dict[str, An
     return cells
 
 
-def _levels(where: str, name: object, written: object) -> Levels:
+def _levels(path: str, name: object, levels: object) -> Levels:
     try:
         check_factor_name(name)
     except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
-    where = f"{where}.{name}"
-    if not isinstance(written, list | tuple | Mapping) or len(written) < 2:
+        raise ValueError(f"{path}: {error}") from None
+    path = f"{path}.{name}"
+    if not isinstance(levels, list | tuple | Mapping) or len(levels) < 2:
         raise ValueError(
-            f"{where}: {shown(written)} is not a list of two levels or more; write "
+            f"{path}: {shown(levels)} is not a list of two levels or more; write "
             "[VALUE, VALUE] or {LEVEL: {SETTING: VALUE}, LEVEL: {SETTING: VALUE}}"
         )
-    if isinstance(written, Mapping):
-        for level, settings in written.items():
+    if isinstance(levels, Mapping):
+        for level, settings in levels.items():
             if not isinstance(settings, Mapping):
                 raise ValueError(
-                    f"{where}.{level}: {shown(settings)} is not a mapping of settings; write "
+                    f"{path}.{level}: {shown(settings)} is not a mapping of settings; write "
                     "{SETTING: VALUE}"
                 )
-        return {str(level): dict(settings) for level, settings in written.items()}
-    for value in written:
+        return {str(level): dict(settings) for level, settings in levels.items()}
+    for value in levels:
         if isinstance(value, list | tuple | Mapping):
             raise ValueError(
-                f"{where}: name the level {shown(value)}: write {{LEVEL: {{{name}: VALUE}}}}"
+                f"{path}: name the level {shown(value)}: write {{LEVEL: {{{name}: VALUE}}}}"
             )
-    names = _names(written)
+    names = _names(levels)
     if len(set(names)) < len(names):
-        raise ValueError(f"{where}: a level is listed twice; remove one")
-    return {level: {str(name): value} for level, value in zip(names, written, strict=True)}
+        raise ValueError(f"{path}: a level is listed twice; remove one")
+    return {level: {str(name): value} for level, value in zip(names, levels, strict=True)}
 
 
 def _names(values: Sequence[Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A study in a store, however the two are named."""
+"""Look up studies in stores by name, file or object."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -20,10 +20,10 @@ R = TypeVar("R")
 
 
 def name_of(study: Named) -> str:
-    """What a store calls a study.
+    """Return the name of a study in a store.
 
     Raises:
-        StudyError: it is no study, no name and no study file.
+        StudyError: it is not a study, a name or a study file.
     """
     if isinstance(study, str) and not study.endswith(FILES):
         return study
@@ -31,51 +31,52 @@ def name_of(study: Named) -> str:
 
 
 def stored_study(store: Place, name: str) -> Study:
-    """A study as a store holds it, to go on with.
+    """Load a study from a store.
 
     Raises:
-        StoreError: there is none of this name.
-        StudyError: it was imported, or is not legal in this version.
+        StoreError: the store has no study with this name.
+        StudyError: it was imported, or is invalid in this version.
     """
     with Store.opened(store) as opened:
         spec = opened.study(name, counted=False).spec
     if "players" not in spec:
-        raise StudyError(f'"{name}" was imported; there is nothing to play')
+        raise StudyError(f'"{name}" was imported and cannot be run')
     return parse_study(spec, name)
 
 
 def with_players(
     study: Study, players: Mapping[str, object] = NO_MORE, rosters: Sequence[str] = ()
 ) -> Study:
-    """A study with more players, or others in place of those of the same label.
+    """Return a study with added players; the same label replaces a player.
 
     Args:
         players: roster entries as a study file has them, by label.
         rosters: rosters whose players join, as ``NAME_OR_FILE`` or ``NAME_OR_FILE:LABEL,...``.
 
     Raises:
-        StudyError: one of them is none, or cannot sit down.
+        StudyError: an entry is invalid or cannot play.
     """
     data = study.written() | {"roster": list(rosters)}
     data["players"] |= players
-    kept = {label: one for label, one in study.factors.items() if label not in players}
-    data |= {"factors": kept}
+    factors = {label: levels for label, levels in study.factors.items() if label not in players}
+    data |= {"factors": factors}
     return Study.model_validate(data)
 
 
 def reads_study(function: Callable[Concatenate[Store, str, P], R]) -> "Reading[P, R]":
-    """Let a function of a store and a study's name take a path or URL, and a study or its file.
+    """Let a function of a store and a study name also accept a path or URL, and a study or its
+    file.
 
-    A store that it opens itself is closed at the end.
+    A store opened here is closed at the end.
     """
 
     @wraps(function)
-    def reading(store: Place, study: Named, /, *args: P.args, **rest: P.kwargs) -> R:
+    def reading(store: Place, study: Named, /, *args: P.args, **kwargs: P.kwargs) -> R:
         with Store.opened(store) as opened:
-            return function(opened, name_of(study), *args, **rest)
+            return function(opened, name_of(study), *args, **kwargs)
 
     return reading
 
 
 Reading: TypeAlias = Callable[Concatenate[Place, Named, P], R]
-"""A function of a store and a study, named in any way."""
+"""A function that accepts a store and a study in any form."""

@@ -1,4 +1,4 @@
-"""Presets: studies that come with the package, or with another one, by name."""
+"""Presets: named studies included in this or another package."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,31 +16,34 @@ Preset: TypeAlias = Path | Callable[[], Study]
 
 
 PRESETS: Registry[Preset] = Registry(
-    "preset", "cheaptalk.presets", lambda one: isinstance(one, Path) or is_function(one), several
+    "preset",
+    "cheaptalk.presets",
+    lambda value: isinstance(value, Path) or is_function(value),
+    several,
 )
 """All presets; an entry point refers to a mapping of them by name."""
 OURS: dict[str, Preset] = {"quickstart": Path(__file__).parent / "quickstart.yaml"}
-"""Those that reproduce no paper."""
+"""Presets that do not reproduce a paper."""
 
 
 def preset_names() -> list[str]:
-    """The names of all presets."""
+    """Return the names of all presets."""
     return sorted(PRESETS)
 
 
 def preset(name: str) -> Study | None:
-    """A preset by name, or None if there is none."""
-    found = PRESETS.get(name)
-    if found is None:
+    """Return a preset by name, or None if there is none."""
+    entry = PRESETS.get(name)
+    if entry is None:
         return None
-    return load_study(found) if isinstance(found, Path) else found()
+    return load_study(entry) if isinstance(entry, Path) else entry()
 
 
 def study_of(named: Study | Path | str) -> Study:
-    """A study, or the one that a preset's name or a study file's stands for.
+    """Return a study given as an object, a preset's name or a study file.
 
     Raises:
-        StudyError: there is no such preset or file, or it is not legal.
+        StudyError: there is no such preset or file, or it is invalid.
     """
     match named:
         case Study():
@@ -51,19 +54,19 @@ def study_of(named: Study | Path | str) -> Study:
             raise StudyError(f"no study file or preset {suggest(named, preset_names())}")
         case str() | Path():
             return load_study(named)
-    raise StudyError(f"a study, a preset's name or a study file is wanted, not {shown(named)}")
+    raise StudyError(f"expected a study, a preset's name or a study file, not {shown(named)}")
 
 
 def preset_text(name: str) -> str:
-    """A preset as a study file, to be changed and played under another name.
+    """Return a preset as the text of a study file, to be edited under another name.
 
     Raises:
-        UnknownName: there is none of this name.
+        UnknownName: there is no preset with this name.
     """
-    found = PRESETS.find(name)
-    if isinstance(found, Path):
-        text = found.read_text(encoding="utf-8")
+    entry = PRESETS.find(name)
+    if isinstance(entry, Path):
+        text = entry.read_text(encoding="utf-8")
     else:
-        data = found().model_dump(mode="json", exclude_defaults=True)
+        data = entry().model_dump(mode="json", exclude_defaults=True)
         text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
-    return f'# The preset "{name}": give your copy a name of its own.\n{text}'
+    return f'# The preset "{name}": give your copy another name.\n{text}'

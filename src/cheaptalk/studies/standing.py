@@ -1,4 +1,4 @@
-"""How far the studies of a store are, and what they have taken."""
+"""The progress and cost of the studies in a store."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from cheaptalk.studies.plans.plan import planned_count
 
 @dataclass(frozen=True)
 class StudyStatus:
-    """How far a study is.
+    """The progress and cost of a study.
 
     Attributes:
-        summary: the study as the store holds it, with its matches by state.
-        planned: matches it consists of; None where that cannot be told.
-        excluded: matches that its policy drops from measures, and those dealt afresh.
-        problems: why matches failed, and how many for each reason.
-        forfeits: matches by game and who forfeited them.
-        cost: what its players' calls took, over all its runs.
+        summary: the stored study, with its matches by state.
+        planned: number of its matches; None if unknown.
+        excluded: matches excluded from metrics, and those replaced on a new instance.
+        problems: number of failed matches by reason.
+        forfeits: number of matches by game and forfeit.
+        cost: cost of its players' calls in all runs.
         paid_by_others: matches shared with other studies, by the study that paid for their calls.
-        judging: what judges of its matches took.
+        judging: cost of judging its matches.
     """
 
     summary: StudySummary
@@ -39,13 +39,13 @@ class StudyStatus:
     judging: Cost
 
     def __repr__(self) -> str:
-        known = "?" if self.planned is None else f"{self.planned:,}"
+        planned = "?" if self.planned is None else f"{self.planned:,}"
         stored = sum(self.summary.counts.values())
-        return brief(self, f"{self.name}, {stored:,} of {known} matches stored{self._by_state}")
+        return brief(self, f"{self.name}, {stored:,} of {planned} matches stored{self._by_state}")
 
     @property
     def _by_state(self) -> str:
-        """What became of the matches stored: those under way have not ended."""
+        """The stored matches by state, as text."""
         counts = self.summary.counts
         named = {str(status): str(status) for status in Status} | {"live": "in progress"}
         parts = [f"{counts[state]:,} {name}" for state, name in named.items() if counts.get(state)]
@@ -53,16 +53,16 @@ class StudyStatus:
 
     @property
     def name(self) -> str:
-        """The study's."""
+        """The study's name."""
         return self.summary.name
 
     @property
     def ended(self) -> int:
-        """Matches that finished or were forfeited."""
+        """Number of finished or forfeited matches."""
         return sum(self.summary.counts.get(status.value, 0) for status in SETTLED)
 
     def as_json(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """Return the status as plain data."""
         imported = self.summary.spec.get("imported") and not self.cost.calls
         return {
             "name": self.name, "planned": self.planned, "matches": self.summary.counts,
@@ -79,7 +79,7 @@ class StudyStatus:
 
 @reads_study
 def study_status(store: Store, study: str) -> StudyStatus:
-    """How far a study in a store is, whether or not it is running.
+    """Return the status of a study in a store, running or not.
 
     Raises:
         StoreError: there is no such study.
@@ -88,13 +88,13 @@ def study_status(store: Store, study: str) -> StudyStatus:
 
 
 def statuses(store: Store | Path | str) -> list[StudyStatus]:
-    """How far all studies in a store are, in the order in which they were begun.
+    """Return the status of all studies in a store, in the order of creation.
 
     Raises:
         StoreError: there is no store.
     """
     with Store.opened(store) as opened:
-        return [_status(opened, one) for one in opened.studies()]
+        return [_status(opened, summary) for summary in opened.studies()]
 
 
 def _status(store: Store, summary: StudySummary) -> StudyStatus:

@@ -1,6 +1,6 @@
-"""The study file: which games, which players, who meets whom, on which deals.
+"""Study files: games, players, pairings and instances.
 
-Rosters and settings that models share join the listed players when the file is read.
+Rosters and shared model settings are merged into the players when the file is read.
 """
 
 import re
@@ -28,7 +28,7 @@ from cheaptalk.players import ModelSeat, RosterEntry
 from cheaptalk.players.rosters import chosen
 from cheaptalk.players.seats import entry_of, labelled
 from cheaptalk.records.exclusions import Unanswered
-from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, counted, game_box, suggest
+from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, counted, get_game, suggest
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import first_problem, shown
 from cheaptalk.studies.factors import (
@@ -44,14 +44,14 @@ from cheaptalk.yaml_files import read_yaml as read_file
 
 
 def joined(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A study as written, its rosters' players among the others and the models' settings theirs.
+    """Merge rosters and shared model settings into the players of a study.
 
-    A listed player goes before one of a roster with its label, and a player's own setting before
-    one of all models.
+    A listed player takes precedence over a roster's player with the same label, and a player's own
+    setting over a shared one.
 
     Raises:
-        ValueError: there is no such roster or setting, or a model does not take a setting; the
-            message begins with the key.
+        ValueError: a roster or setting does not exist, or a model does not support a setting; the
+            message starts with the key.
     """
     study = dict(data)
     rosters = study.pop("roster", None)
@@ -59,7 +59,7 @@ def joined(data: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(listed, Mapping):
         return study
     players = dict(listed)
-    for label, entry in _of_rosters(rosters or []).items():
+    for label, entry in _players_of_rosters(rosters or []).items():
         players.setdefault(label, entry)
     crossing = cross_players(players)
     players = crossing.players
@@ -69,12 +69,14 @@ def joined(data: Mapping[str, Any]) -> dict[str, Any]:
         study["games"] = [_with_cells(grid, crossing.cells) for grid in study.get("games") or []]
     shared = study.get("models") or {}
     _check_shared(shared)
-    study["players"] = {label: _with(shared, entry_of(entry)) for label, entry in players.items()}
+    study["players"] = {
+        label: _with_shared(shared, entry_of(entry)) for label, entry in players.items()
+    }
     return study
 
 
 def _with_cells(grid: Any, cells: Mapping[str, Sequence[str]]) -> Any:
-    """A game whose own pairing seats the players that crossing made."""
+    """Replace crossed labels in a game's own pairing."""
     if isinstance(grid, GameGrid):
         grid = grid.model_dump(mode="json", exclude_defaults=True)
     if not isinstance(grid, Mapping) or "pairing" not in grid:
@@ -82,62 +84,62 @@ def _with_cells(grid: Any, cells: Mapping[str, Sequence[str]]) -> Any:
     return {**grid, "pairing": cross_pairing(grid["pairing"], cells)}
 
 
-def _of_rosters(written: object) -> dict[Any, Any]:
-    names = [written] if isinstance(written, str) else written
+def _players_of_rosters(value: object) -> dict[Any, Any]:
+    names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(
-            f"roster: {shown(written)} is no roster: write its name, such as glee or "
+            f"roster: {shown(value)} is not a roster: write its name, such as glee or "
             "glee:gpt-4o,o3-mini, or a list of names"
         )
-    found: dict[Any, Any] = {}
+    merged: dict[Any, Any] = {}
     for name in names:
         try:
             players = chosen(name)
         except (UnknownName, ValueError) as error:
             raise ValueError(f"roster: {error}") from None
-        twice = sorted(found.keys() & players.keys())
-        if twice:
+        duplicates = sorted(merged.keys() & players.keys())
+        if duplicates:
             raise ValueError(
-                f'roster: "{twice[0]}" stands on two rosters; list it as a player instead, under '
+                f'roster: "{duplicates[0]}" is in two rosters; list it as a player instead, with '
                 "another label"
             )
-        found |= players
-    return found
+        merged |= players
+    return merged
 
 
 def _check_shared(shared: object) -> None:
     if not isinstance(shared, Mapping):
         raise ValueError(
-            f"models: {shown(shared)} are no settings: write them as a mapping, such as "
+            f"models: {shown(shared)} is not a mapping of settings: write, for example, "
             "{temperature: 1}"
         )
-    known = [name for name in ModelSeat.model_fields if name not in ("model", "words")]
+    names = [name for name in ModelSeat.model_fields if name not in ("model", "words")]
     for key in shared:
-        if key not in known:
-            raise ValueError(f"models: unknown key {suggest(str(key), known)}")
+        if key not in names:
+            raise ValueError(f"models: unknown key {suggest(str(key), names)}")
 
 
-def _with(shared: Mapping[str, Any], entry: object) -> object:
-    """An entry with what all models share and it does not set itself.
+def _with_shared(shared: Mapping[str, Any], entry: object) -> object:
+    """Merge shared settings into a model's entry.
 
     Raises:
-        ValueError: its model does not take that; the message begins with the shared key.
+        ValueError: the model does not support a setting; the message starts with the shared key.
     """
     if not (isinstance(entry, Mapping) and "model" in entry):
         return entry
-    whole = {**shared, **entry}
-    problem = _problem(whole)
+    merged = {**shared, **entry}
+    problem = _problem(merged)
     for key in shared.keys() - entry.keys() if problem else ():
-        if _problem({name: value for name, value in whole.items() if name != key}) != problem:
+        if _problem({name: value for name, value in merged.items() if name != key}) != problem:
             if problem.startswith(key):
                 raise ValueError(f"models.{problem}")
-            only = "what only some models take stands with their players"
-            raise ValueError(f"models.{key}: {problem}; {only}")
-    return whole
+            hint = "set it for the players that support it"
+            raise ValueError(f"models.{key}: {problem}; {hint}")
+    return merged
 
 
 def _problem(entry: Mapping[str, Any]) -> str:
-    """What is wrong with a model's settings; empty where nothing is."""
+    """Return the error in a model's settings; empty if there is none."""
     try:
         ModelSeat.model_validate(entry).check()
     except ValidationError as error:
@@ -148,40 +150,41 @@ def _problem(entry: Mapping[str, Any]) -> str:
 
 
 class StudyError(CheaptalkError):
-    """A study that cannot be played as written: one line that names file, key, value and cure."""
+    """An invalid study; the message is one line with file, key, value and solution."""
 
 
 FILES = (".yaml", ".yml", ".json")
-"""How the names of study files end."""
+"""Extensions of study files."""
 LARGEST = 1_000_000_000
-"""Matches that a study may have: more than anybody can play or store."""
+"""Maximum matches of a study."""
 MOST_CONFIGURATIONS = 100_000
-"""Configurations of a game, which are held in memory."""
+"""Maximum configurations of a game, which are held in memory."""
 MOST_SEATINGS = 5_000_000
-"""Seatings that a game may have, which are listed in memory."""
+"""Maximum seatings of a game, which are held in memory."""
 
 Count: TypeAlias = Annotated[int, Field(ge=1, le=LARGEST)]
 Listed: TypeAlias = list[str] | dict[str, int]
-"""A seating as written: labels in order of places, or how many places in a row each label takes."""
+"""A seating in a file: labels in the order of seats, or the number of consecutive seats by
+label."""
 Pairing: TypeAlias = Literal["all", "self"] | list[Listed]
-"""Every seating of the roster, each player with itself, or the seatings listed."""
+"""All seatings of the roster, self-play, or the listed seatings."""
 
 
 def read_name(data: Any) -> str:
-    """Refuse what is no name of a study, saying what is one."""
+    """Validate a study's name."""
     if isinstance(data, int | float | date):
-        raise ValueError(f"{data} is no text to YAML; put it in quotes")
+        raise ValueError(f"{data} is not text in YAML; put it in quotes")
     pattern = r"(?!-)(?!\.{1,2}\Z)[\w.-]{1,80}"
     if not isinstance(data, str) or not re.fullmatch(pattern, data):
         raise ValueError(
-            f"{shown(data)} is no name: write up to 80 letters, digits, dots, dashes and "
-            "underscores, a dash not first, and not only . or .."
+            f"{shown(data)} is not a valid name: write up to 80 letters, digits, dots, dashes and "
+            "underscores; it must not start with a dash or be . or .."
         )
     return data
 
 
 def read_pairing(data: Any) -> Any:
-    """Refuse what is no pairing, saying what is one."""
+    """Validate a pairing."""
     if data in ("all", "self"):
         return data
     listed = isinstance(data, list | tuple) and all(
@@ -189,7 +192,7 @@ def read_pairing(data: Any) -> Any:
     )
     if not data or not listed:
         raise ValueError(
-            f"{shown(data)} is no pairing: write all, self, a list of seatings such as "
+            f"{shown(data)} is not a pairing: write all, self, a list of seatings such as "
             "[[LABEL, LABEL]] or [{LABEL: 9, LABEL: 1}], or {sample: N}"
         )
     return [_read_seating(row) for row in data]
@@ -201,13 +204,13 @@ def _read_seating(row: Sequence[Any] | Mapping[Any, Any]) -> Listed:
     for label, count in row.items():
         if type(count) is not int or count < 1:
             raise ValueError(
-                f"{shown(count)} is no number of places for {label}: write a whole number from 1 on"
+                f"{shown(count)} is not a number of seats for {label}: write a positive integer"
             )
     return {str(label): count for label, count in row.items()}
 
 
 def seating_text(listed: Listed) -> str:
-    """A listed seating as it is written in a study file.
+    """Format a listed seating as in a study file.
 
     >>> seating_text(["fair", "firm"]), seating_text({"free_rider": 1, "gpt": 9})
     ('[fair, firm]', '{free_rider: 1, gpt: 9}')
@@ -218,14 +221,14 @@ def seating_text(listed: Listed) -> str:
 
 
 class GameGrid(Value):
-    """A game over a grid of its parameters.
+    """A game with a grid of parameters.
 
     Attributes:
-        game: its name.
-        fixed: parameters that all its configurations share.
-        cases: sets of parameters, each played with all combinations of the grid.
-        grid: values for each parameter that varies; all combinations are played.
-        pairing, deals: for this game, instead of the study's.
+        game: the game's name.
+        fixed: parameters shared by all configurations.
+        cases: parameter sets, each combined with the full grid.
+        grid: values of varying parameters; all combinations are played.
+        pairing, instances: override the study's values for this game.
     """
 
     game: str
@@ -234,7 +237,7 @@ class GameGrid(Value):
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
 
     pairing: Pairing | None = None
-    deals: Count | None = None
+    instances: Count | None = None
 
     @field_validator("pairing", mode="before")
     @classmethod
@@ -251,93 +254,91 @@ class GameGrid(Value):
     @model_validator(mode="after")
     def _is_legal(self) -> "GameGrid":
         listed = [*self.fixed, *self.grid, *{key for case in self.cases for key in case}]
-        twice = [key for key, count in Counter(listed).items() if count > 1]
-        if twice:
-            raise ValueError(f'"{twice[0]}" stands in more than one of fixed, cases and grid')
+        duplicates = [key for key, count in Counter(listed).items() if count > 1]
+        if duplicates:
+            raise ValueError(f'"{duplicates[0]}" is in more than one of fixed, cases and grid')
         size = len(self.cases) * prod(map(len, self.grid.values()))
         if size > MOST_CONFIGURATIONS:
             raise ValueError(
                 f"the grid has {size:,} configurations, more than {MOST_CONFIGURATIONS:,}; "
-                "leave values out, or write several studies"
+                "remove values, or write several studies"
             )
         self.configurations()
         return self
 
     def configurations(self) -> list[Game]:
-        """The games of the grid, in its order."""
+        """Return the games of the grid, in order."""
         return list(self._games)
 
     @cached_property
     def _games(self) -> tuple[Game, ...]:
         try:
-            rules = game_box(self.game).rules
+            rules = get_game(self.game).rules
         except UnknownName as error:
             raise ValueError(str(error)) from None
-        made = []
+        games = []
         for case, *values in product(self.cases, *self.grid.values()):
             parameters = self.fixed | case | dict(zip(self.grid, values, strict=True))
             try:
-                made.append(rules.model_validate(parameters))
+                games.append(rules.model_validate(parameters))
             except ValidationError as error:
                 raise ValueError(f"{self.game}: {first_problem(error)}") from None
-        return tuple(made)
+        return tuple(games)
 
 
 class Sample(Value):
-    """So many matches drawn at random, spread evenly over the configurations."""
+    """A random sample of matches, spread evenly over the configurations."""
 
     sample: Count
 
 
 class Study(Value):
-    """A study: games x deals x seatings x repeats.
+    """A study: games x instances x seatings x repeats.
 
     Attributes:
-        name: what the store calls it.
-        description: for people.
-        seed: of all its deals and of its scripted players' luck.
-        games: the games, each over a grid.
-        deals_from: take configurations and deals from this earlier study instead.
-        players: who plays, by label.
-        roster: rosters whose players join, as in ``glee`` or ``[gama, mine.yaml:a,b]``; once read,
-            they stand among the players.
-        models: settings of every model among the players that does not set them itself.
-        factors: the level of each factor, by player and factor. Players written with ``cross`` (see
-            :mod:`cheaptalk.studies.factors`) add theirs; give other players theirs here.
-        pairing: ``all`` (every seating of the roster), ``self`` (each with itself), a list of
-            seatings, or ``{sample: N}``. A listed seating holds labels in the order of the
-            game's places, or maps labels to how many places in a row they take.
-        swap: also play each listed seating with everyone moved on by one place, two places and
-            so on: two players change places.
-        deals: deals of each configuration, shared by all seatings.
-        repeats: matches of each seating on each deal.
-        budget: what it may spend.
-        unanswered: what becomes of matches in which a player finally gave no valid answer.
-        people: how participants come to it, what they go through and are paid; None where people
-            play without that, or nobody does.
+        name: its name in the store.
+        description: a description for readers.
+        seed: the random seed of its instances and scripted players.
+        games: the games, each with a parameter grid.
+        instances_from: an earlier study from which to take configurations and instances instead.
+        players: the players by label.
+        roster: rosters to add, as in ``glee`` or ``[gama, mine.yaml:a,b]``; merged into the players
+            when read.
+        models: default settings of all models among the players.
+        factors: the level of each factor, by player and factor. Players with ``cross`` (see
+            :mod:`cheaptalk.studies.factors`) add theirs automatically.
+        pairing: ``all`` (all seatings of the roster), ``self`` (self-play), a list of seatings, or
+            ``{sample: N}``. A listed seating contains labels in the order of the game's seats, or
+            maps labels to a number of consecutive seats.
+        swap: also play all rotations of each listed seating, so that two players swap seats.
+        instances: instances of each configuration, shared by all seatings.
+        repeats: matches per seating and instance.
+        budget: the study's budget.
+        unanswered: the treatment of matches with forfeits.
+        people: the protocol for participants; None without one.
 
     Raises:
-        StudyError: it is not legal; the message begins with the key.
+        StudyError: it is invalid; the message starts with the key.
     """
 
     name: str
     description: str = ""
     seed: int = 0
     games: list[GameGrid] = Field(default_factory=list)
-    deals_from: str | None = None
+    instances_from: str | None = None
     players: dict[str, RosterEntry]
     roster: list[str] = Field(default_factory=list, exclude=True)
     models: dict[str, Any] = Field(default_factory=dict)
     factors: FactorTable = Field(default_factory=dict)
     pairing: Pairing | Sample = "all"
     swap: bool = False
-    deals: Count = 1
+    instances: Count = 1
     repeats: Count = 1
     budget: Budget = Budget()
     unanswered: Unanswered = Unanswered()
     people: Protocol | None = None
 
-    if TYPE_CHECKING:  # entries may be written as in a file, too, and become what is kept
+    if TYPE_CHECKING:  # entries may also have the form of a study file
 
         def __init__(
             self,
@@ -346,7 +347,7 @@ class Study(Value):
             description: str = "",
             seed: int = 0,
             games: Sequence[GameGrid | Mapping[str, Any]] = (),
-            deals_from: str | None = None,
+            instances_from: str | None = None,
             players: Mapping[str, RosterEntry | Mapping[str, Any] | str | None] = ...,
             roster: Sequence[str] = (),
             models: Mapping[str, Any] = ...,
@@ -358,7 +359,7 @@ class Study(Value):
                 | Mapping[str, int]
             ) = "all",
             swap: bool = False,
-            deals: int = 1,
+            instances: int = 1,
             repeats: int = 1,
             budget: Budget | Mapping[str, Any] = ...,
             unanswered: Unanswered | Mapping[str, Any] = ...,
@@ -366,9 +367,9 @@ class Study(Value):
         ) -> None: ...
 
     @model_serializer(mode="wrap")
-    def _without_nobody(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A study without participants and factors is written as it always was."""
-        data: dict[str, Any] = whole(self)
+    def _omit_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Omit empty participants and factors, to keep the format of older studies."""
+        data: dict[str, Any] = serialize(self)
         empty: dict[str, Any] = {"people": None, "factors": {}}
         return {
             key: value for key, value in data.items() if key not in empty or value != empty[key]
@@ -398,20 +399,23 @@ class Study(Value):
 
     @model_validator(mode="after")
     def _has_games(self) -> "Study":
-        if bool(self.games) == bool(self.deals_from):
-            raise ValueError("a study needs either games or deals_from")
-        if self.deals_from == self.name:
+        if bool(self.games) == bool(self.instances_from):
+            raise ValueError("a study needs either games or instances_from")
+        if self.instances_from == self.name:
             raise ValueError(
-                f'deals_from: "{self.name}" is this study itself; give it another name'
+                f'instances_from: "{self.name}" is this study itself; give it another name'
             )
-        if self.deals_from and self.unanswered.redeal:
+        if self.instances_from and self.unanswered.replace:
             raise ValueError(
-                "unanswered: redeal does not go with deals_from, which has no fresh deals; "
+                "unanswered: replace cannot be combined with instances_from, which has no new "
+                "instances; "
                 "write drop"
             )
         pairings = [self.pairing, *(grid.pairing for grid in self.games)]
-        if self.swap and not any(isinstance(one, list) for one in pairings):
-            raise ValueError("swap goes with a list of seatings; other pairings play both ways")
+        if self.swap and not any(isinstance(pairing, list) for pairing in pairings):
+            raise ValueError(
+                "swap requires a list of seatings; other pairings already include both orders"
+            )
         return self
 
     @model_validator(mode="after")
@@ -425,7 +429,7 @@ class Study(Value):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _told_plainly(cls, data: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+    def _raise_first_problem(cls, data: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
         try:
             return read(data)
         except ValidationError as error:
@@ -438,7 +442,7 @@ class Study(Value):
         return brief(self, f"{self.name}, {games}, {players}")
 
     def written(self) -> dict[str, Any]:
-        """The study as plain data, complete."""
+        """Return the complete study as plain data."""
         return self.model_dump(mode="json")
 
 
@@ -446,16 +450,16 @@ def load_study(source: Path | str) -> Study:
     """Read a study file.
 
     Raises:
-        StudyError: it cannot be read, or is not legal.
+        StudyError: it cannot be read, or is invalid.
     """
     return parse_study(read_yaml(Path(source)), str(source))
 
 
 def read_yaml(source: Path) -> object:
-    """What a YAML file holds.
+    """Read a YAML file.
 
     Raises:
-        StudyError: it cannot be read, or is no YAML; the message begins with the source.
+        StudyError: it cannot be read, or is not valid YAML; the message starts with the source.
     """
     try:
         return read_file(source)
@@ -464,13 +468,13 @@ def read_yaml(source: Path) -> object:
 
 
 def parse_study(data: object, source: str) -> Study:
-    """Make a study of plain data.
+    """Create a study from plain data.
 
     Raises:
-        StudyError: it is not legal; the message begins with the source.
+        StudyError: it is invalid; the message starts with the source.
     """
     if not isinstance(data, Mapping):
-        raise StudyError(f"{source}: a study file is a mapping with a name, games and players")
+        raise StudyError(f"{source}: a study file must be a mapping with a name, games and players")
     try:
         return Study.model_validate(dict(data))
     except StudyError as error:

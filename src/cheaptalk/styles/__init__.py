@@ -1,4 +1,4 @@
-"""Words: what all games share in telling players what happened and reading what they answer."""
+"""Prompt styles: text for observations and parsing of answers, shared by all games."""
 
 import lazy_loader
 

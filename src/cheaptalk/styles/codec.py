@@ -1,7 +1,7 @@
-"""Codecs: how an answer is asked for and read.
+"""Codecs: the answer format of a style, and how answers are parsed.
 
-A codec turns an action type into a form to fill in and a reply into exactly one action, or says
-why it cannot. It never guesses: two different answers in one reply are ambiguous.
+A codec turns an action type into a form, and a response into exactly one action, or says why it
+cannot. It never guesses: two different answers in one response are ambiguous.
 """
 
 import json
@@ -31,69 +31,69 @@ PLAIN = {
     "number": "<number>", "integer": "<whole number>", "string": '"<text>"',
     "boolean": "true or false", "null": "null",
 }  # fmt: skip
-"""Blanks of the plain types of a JSON schema."""
+"""Placeholders for the plain types of a JSON schema."""
 NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 """A number that is an answer by itself."""
 BLANKS = {blank.strip('"') for blank in [*PLAIN.values(), "<value>"] if "<" in blank}
 
 
 class Illegal(Unreadable):
-    """A reply whose answer the rules refuse; the message is the rules' reason."""
+    """A response whose answer the rules refuse; the message is the rules' reason."""
 
 
 class Codec(Protocol):
-    """How answers are written down in one style."""
+    """The answer format of a style."""
 
     def form(self, action: type[Action]) -> str:
-        """What an answer must look like, as shown to the player."""
+        """Return what an answer must look like, as shown to the player."""
 
     def write(self, action: Action) -> str:
-        """An action as a reply that :meth:`read` reads as the same action."""
+        """Return an action as a response that :meth:`read` parses as the same action."""
 
     def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
-        """The one action that the reply contains.
+        """Return the only action that the response contains.
 
         Args:
-            cut_off: whether the reply was ended by a limit on its length. Such a one holds an
-                answer only if nothing was begun behind it.
+            cut_off: whether a length limit ended the response. It then contains an answer only if
+                nothing follows the answer.
 
         Raises:
-            Unreadable: there is none, or more than one.
-            Illegal: there is one, and the rules refuse it.
+            Unreadable: it contains no action, or more than one.
+            Illegal: it contains one, and the rules refuse it.
         """
 
 
 class JsonCodec:
-    """Read an answer as the one JSON object that :mod:`.referee` accepts."""
+    """Parses an answer as the one JSON object that :mod:`.referee` accepts."""
 
     def form(self, action: type[Action]) -> str:
         return _form(action)
 
     def write(self, action: Action) -> str:
         fields = type(action).model_fields
-        idle = {
+        unset = {
             name for name, field in fields.items() if field.default is getattr(action, name) is None
         }
-        return action.model_dump_json(exclude=idle if len(idle) < len(fields) else None)
+        return action.model_dump_json(exclude=unset if len(unset) < len(fields) else None)
 
     def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
         if not reply.strip():
             raise Unreadable(EMPTY)
-        found, text = objects(reply)
-        places, answer, problem = _answer(found, ask.action)
-        if answer is None and not found and not cut_off:
+        candidates, text = objects(reply)
+        occurrences, answer, problem = _answer(candidates, ask.action)
+        if answer is None and not candidates and not cut_off:
             answer = _bare_value(text, ask.action)
         if answer is None:
-            why = problem or (NOT_JSON if "{" in after_thinking(reply) else NO_OBJECT)
-            raise Unreadable(f"no answer could be read from the reply: {why}")
-        if places:
-            rest = text[places[-1].end :]
+            problem_text = problem or (NOT_JSON if "{" in after_thinking(reply) else NO_OBJECT)
+            raise Unreadable(f"no answer could be read from the reply: {problem_text}")
+        if occurrences:
+            rest = text[occurrences[-1].end :]
             if _keys(ask.action).search(rest.replace(_form(ask.action), "")):
                 raise Unreadable(TWO)
             vocabulary = _vocabulary(answer)
-            if _beside(reply, found) in vocabulary.others:
+            if _beside(reply, candidates) in vocabulary.others:
                 raise Unreadable(TWO)
-            if doubt := verdict(text, found, places, vocabulary, cut_off=cut_off):
+            if doubt := verdict(text, candidates, occurrences, vocabulary, cut_off=cut_off):
                 raise Unreadable(doubt)
         reason = ask.refuse(answer)
         if reason is not None:
@@ -102,7 +102,8 @@ class JsonCodec:
 
 
 def _vocabulary(answer: Action) -> Vocabulary:
-    """The words of an answer's choices, names and numbers, and the choices that it excludes."""
+    """Return the words of an answer's choices, names and numbers, and the choices that it
+    excludes."""
     values = {
         (f"{value:.15g}" if isinstance(value, float) else str(value)).casefold()
         for value in vars(answer).values()
@@ -113,17 +114,17 @@ def _vocabulary(answer: Action) -> Vocabulary:
     return Vocabulary(frozenset(names | parts), frozenset(choices - values))
 
 
-def _beside(reply: str, found: Iterable[Braced]) -> str:
-    """What a reply says beside its objects, in small letters and without marks."""
-    for one in found:
-        reply = reply.replace(one.text, "")
+def _beside(reply: str, candidates: Iterable[Braced]) -> str:
+    """Return the text of a response outside its objects, in lower case and without marks."""
+    for candidate in candidates:
+        reply = reply.replace(candidate.text, "")
     return reply.strip(" `*_\"'.,:;!\t\r\n").casefold()
 
 
 def _bare_value(text: str, action: type[Action]) -> Action | None:
-    """The answer of a reply that is nothing but the value of an action's only field.
+    """Return the answer of a response that is only the value of an action's single field.
 
-    Words of a choice and numbers count; other texts do not, since any reply is one.
+    Only choices and numbers count; any other text does not, because any response is text.
     """
     if len(action.model_fields) != 1:
         return None
@@ -142,57 +143,58 @@ def _bare_value(text: str, action: type[Action]) -> Action | None:
 
 
 def _options(action: type[Action], name: str) -> list[dict[str, Any]]:
-    """The schemas of a field's values."""
+    """Return the schemas of a field's values."""
     spec = action.model_json_schema()["properties"][name]
     options: list[dict[str, Any]] = spec.get("anyOf", [spec])
     return options
 
 
 def _answer(
-    found: Iterable[Braced], action: type[Action]
+    candidates: Iterable[Braced], action: type[Action]
 ) -> tuple[list[Braced], Action | None, str]:
-    """The places of the one answer among objects, the answer, and what ails the others.
+    """Return the objects that contain the only answer, the answer, and what is wrong with the
+    others.
 
     Raises:
-        Unreadable: there are two different ones.
+        Unreadable: there are two different answers.
     """
-    answer, places = None, list[Braced]()
+    answer, occurrences = None, list[Braced]()
     problem: ValidationError | str = ""
-    for one in found:
-        if one.data is None:
-            problem = one.fault or NOT_JSON
-            tried = [name.casefold() for name in _keys(action).findall(one.text)]
-            if len(set(tried)) < len(tried):
+    for candidate in candidates:
+        if candidate.data is None:
+            problem = candidate.fault or NOT_JSON
+            keys = [name.casefold() for name in _keys(action).findall(candidate.text)]
+            if len(set(keys)) < len(keys):
                 raise Unreadable(TWO)
             continue
-        known = _known(one.data, action)
+        fields = _known(candidate.data, action)
         try:
-            read = action.model_validate(known)
+            parsed = action.model_validate(fields)
         except ValidationError as error:
             problem = error
             continue
-        if not known and action.model_fields:
+        if not fields and action.model_fields:
             problem = "it has none of the fields asked for"
-        elif not BLANKS.isdisjoint(value for value in known.values() if isinstance(value, str)):
+        elif not BLANKS.isdisjoint(value for value in fields.values() if isinstance(value, str)):
             problem = "a blank of the form is not filled in"
-        elif answer is not None and read != answer:
+        elif answer is not None and parsed != answer:
             raise Unreadable(TWO)
         else:
-            answer = read
-            places.append(one)
-    return places, answer, problem if isinstance(problem, str) else explain(problem)
+            answer = parsed
+            occurrences.append(candidate)
+    return occurrences, answer, problem if isinstance(problem, str) else explain(problem)
 
 
 @cache
 def _keys(action: type[Action]) -> re.Pattern[str]:
-    """Where something begins that may be another answer: one of the fields' names with a colon."""
+    """Return a pattern of field names followed by a colon, where another answer may begin."""
     names = "|".join(map(re.escape, action.model_fields)) or r"(?!)"
     key = rf"(?:[{MARKS}]|\{{\s*)({names})[{MARKS}]?\s*:(?!\s*\\)"
     return re.compile(key, re.IGNORECASE)
 
 
 def _known(data: dict[str, Any], action: type[Action]) -> dict[str, Any]:
-    """The fields of an action in an object; one of several words may be written in capitals."""
+    """Return an object's values of an action's fields; the case of choices is ignored."""
     words = _words(action)
     return {
         name: words[name].get(value.strip().casefold(), value)
@@ -205,14 +207,14 @@ def _known(data: dict[str, Any], action: type[Action]) -> dict[str, Any]:
 
 @cache
 def _words(action: type[Action]) -> dict[str, dict[str, str]]:
-    """The words that fields can hold, by field and in small letters."""
-    found = {}
+    """Return the choices of each field by their lower-case form."""
+    choices = {}
     for name, spec in action.model_json_schema().get("properties", {}).items():
         options = [word for word in spec.get("enum", ()) if isinstance(word, str)]
         small = {word.casefold(): word for word in options}
         if options and len(small) == len(options):
-            found[name] = small
-    return found
+            choices[name] = small
+    return choices
 
 
 @cache
@@ -222,7 +224,7 @@ def _form(action: type[Action]) -> str:
 
 
 def _blank(spec: dict[str, Any], defs: dict[str, Any]) -> str:
-    """What a value of a JSON schema looks like, with blanks to fill in."""
+    """Return what a value of a JSON schema looks like, with placeholders."""
     if "$ref" in spec:
         return _blank(defs[spec["$ref"].rpartition("/")[2]], defs)
     if "anyOf" in spec:
@@ -245,8 +247,8 @@ def _blanks_of_items(spec: dict[str, Any], defs: dict[str, Any]) -> str:
 
 
 def _blanks_of_fields(spec: dict[str, Any], defs: dict[str, Any]) -> str:
-    inside = [f"{json.dumps(name)}: {_blank(field, defs)}"
+    blanks = [f"{json.dumps(name)}: {_blank(field, defs)}"
               for name, field in spec.get("properties", {}).items()]  # fmt: skip
     if isinstance(spec.get("additionalProperties"), dict):
-        inside.append(f'"<text>": {_blank(spec["additionalProperties"], defs)}, ...')
-    return ", ".join(inside)
+        blanks.append(f'"<text>": {_blank(spec["additionalProperties"], defs)}, ...')
+    return ", ".join(blanks)

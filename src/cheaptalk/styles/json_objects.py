@@ -1,8 +1,8 @@
-"""Finding JSON objects among other words: every text in one pass, and nothing mended.
+"""Find JSON objects in text: every text in one pass, without repairs.
 
-What stands in a model's thinking is passed over, so that a draft is no answer. A brace that begins
-something like an object is followed to the brace that closes it: the whole is JSON or it is not,
-and nothing is picked out of it.
+A model's thinking is skipped, so that a draft is not an answer. A brace that begins something like
+an object is followed to its closing brace: the complete text is JSON or it is not, and no part of
+it is extracted.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 
 class Unreadable(ValueError):
-    """A reply in which no answer could be read; the message tells its author why."""
+    """A response from which no answer could be parsed; the message tells its author why."""
 
 
 BREAKS_OFF = "the reply breaks off within a JSON object"
@@ -21,9 +21,9 @@ NOT_JSON = (
     "without commas or units"
 )
 MARKS = r"\"'\u2018\u2019\u201c\u201d\u201e"
-"""Quotation marks, straight and curly, within a pattern's brackets."""
+"""Quotation marks, straight and curly, for use within a pattern's brackets."""
 MOST = 1_000
-"""Objects that a reply may hold, so that none takes long to read."""
+"""Maximum objects in a response, so that none takes long to parse."""
 THINKING = {
     "tag": (
         r"<(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|seed:think)\s*>",
@@ -34,7 +34,7 @@ THINKING = {
     "pipes": (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
     "channel": (r"<\|channel\|>(?:analysis|commentary)<\|message\|>", r"<\|end\|>"),
 }
-"""How models mark their thinking: what begins it, and what ends it."""
+"""How models mark their thinking: the opening and closing markers."""
 
 BEGINS = "|".join(f"(?P<{kind}>{begin})" for kind, (begin, _) in THINKING.items())
 ENDS = "|".join(end for kind, (_, end) in THINKING.items() if kind != "channel")
@@ -42,9 +42,9 @@ LANDMARK = re.compile(
     rf"(?P<object>\{{(?=\s*(?:[{MARKS}}}/#]|\w+\s*:)))|[{{}}]|(?P<begins>{BEGINS})|(?P<ends>{ENDS})",
     re.IGNORECASE,
 )
-"""What matters between objects: a brace that begins one, other braces, and bounds of thinking."""
+"""What matters between objects: a brace that begins one, other braces, and markers of thinking."""
 INSIDE = re.compile(r'\\.|"[^"\\]*(?:\\.[^"\\]*)*\\?(?P<closed>")?|[{}]', re.DOTALL)
-"""What matters within one: strings and, outside them, braces and escaped characters."""
+"""What matters within an object: strings and, outside them, braces and escaped characters."""
 
 FAULTS = (
     (r".['\u2018\u2019]", "names and words need double quotes, not single ones"),
@@ -57,18 +57,18 @@ FAULTS = (
     (r".(?:or\b|\|)", "one of the values must be chosen"),
     (r"\"\w", 'a quotation mark within a text must be written \\"'),
 )
-"""What stands where JSON ends, with the character before it, and what is wrong with it."""
+"""Patterns of the text at which JSON ends, with the preceding character, and the error messages."""
 
 
 class Braced(NamedTuple):
-    """Something in braces.
+    """A text in braces.
 
     Attributes:
-        text: all of it, with its braces.
-        start: where it starts in the text around it.
-        end: where it ends in the text around it.
-        data: what it holds; None if it is not JSON.
-        fault: why it is not.
+        text: the complete text, with its braces.
+        start: its start in the surrounding text.
+        end: its end in the surrounding text.
+        data: the object; None if it is not JSON.
+        fault: why it is not JSON.
     """
 
     text: str
@@ -79,69 +79,69 @@ class Braced(NamedTuple):
 
 
 def objects(text: str) -> tuple[list[Braced], str]:
-    """Find all that stands in braces outside thinking and is, or tries to be, a JSON object.
+    """Find all texts in braces outside thinking that are, or resemble, a JSON object.
 
-    Only the outermost are listed. Their strings may hold line breaks.
+    Only the outermost are returned. Their strings may contain line breaks.
 
     Returns:
-        The objects, and the text in which blanks stand for the thinking.
+        The objects, and the text with spaces in place of the thinking.
 
     Raises:
-        Unreadable: the text breaks off within one or within thinking, its braces do not match,
+        Unreadable: the text ends within an object or within thinking, its braces do not match,
             there are too many, one is nested too deeply, or one gives a key two different values.
     """
-    found: list[Braced] = []
-    seen: list[str] = []
-    braces = place = shown = 0
-    while mark := LANDMARK.search(text, place):
-        place = mark.end()
+    braced: list[Braced] = []
+    parts: list[str] = []
+    open_braces = position = start = 0
+    while mark := LANDMARK.search(text, position):
+        position = mark.end()
         if mark["object"]:
-            found.append(_whole(text, mark.start()))
-            place = found[-1].end
-            if len(found) > MOST:
+            braced.append(_whole(text, mark.start()))
+            position = braced[-1].end
+            if len(braced) > MOST:
                 raise Unreadable(f"the reply holds more than {MOST:,} pairs of braces")
         elif mark["begins"]:
-            place = _behind(text, mark)
-            seen += [text[shown : mark.start()], " " * (place - mark.start())]
-            shown = place
+            position = _behind(text, mark)
+            parts += [text[start : mark.start()], " " * (position - mark.start())]
+            start = position
         elif mark["ends"]:  # of thinking that began before the reply did
-            found, braces, shown = [], 0, place
-            seen = [" " * place]
+            braced, open_braces, start = [], 0, position
+            parts = [" " * position]
         elif mark[0] == "{":
-            braces += 1
-        elif braces:
-            braces -= 1
-        elif found:
+            open_braces += 1
+        elif open_braces:
+            open_braces -= 1
+        elif braced:
             raise Unreadable("the reply closes a brace that it did not open")
-    return found, "".join([*seen, text[shown:]])
+    return braced, "".join([*parts, text[start:]])
 
 
 def after_thinking(text: str) -> str:
-    """A text behind the thinking with which it begins.
+    """Return a text without the thinking with which it begins.
 
     Raises:
         Unreadable: the thinking does not end.
     """
-    place, begun = 0, re.compile(rf"\s*(?P<begins>{BEGINS})", re.IGNORECASE)
-    while mark := begun.match(text, place):
-        place = _behind(text, mark)
+    position, opening = 0, re.compile(rf"\s*(?P<begins>{BEGINS})", re.IGNORECASE)
+    while mark := opening.match(text, position):
+        position = _behind(text, mark)
     ends = re.compile(ENDS, re.IGNORECASE)
-    while end := ends.search(text, place):
-        place = end.end()
-    return text[place:]
+    while end := ends.search(text, position):
+        position = end.end()
+    return text[position:]
 
 
-def _behind(text: str, begun: re.Match[str]) -> int:
-    """Where thinking that begins here has ended."""
-    kind = next(kind for kind in THINKING if begun[kind])
-    end = re.compile(THINKING[kind][1], re.IGNORECASE).search(text, begun.end())
+def _behind(text: str, opening: re.Match[str]) -> int:
+    """Return the end of the thinking that begins here."""
+    kind = next(kind for kind in THINKING if opening[kind])
+    end = re.compile(THINKING[kind][1], re.IGNORECASE).search(text, opening.end())
     if end is None:
         raise Unreadable(NO_END_OF_THOUGHT)
     return end.end()
 
 
 def _whole(text: str, start: int) -> Braced:
-    """What stands between this brace and the one that closes it."""
+    """Return the text between this brace and its closing brace."""
     depth = 0
     for token in INSIDE.finditer(text, start):
         if token[0] == "{":
@@ -171,24 +171,24 @@ def _decoded(text: str, start: int, end: int) -> Braced:
 
 
 def _fault(error: json.JSONDecodeError) -> str:
-    """Why something is not JSON; nothing where it only breaks off."""
+    """Return why a text is not JSON; "" if it only ends early."""
     if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
         return ""
-    near = error.doc[: error.pos].rstrip()[-1:] + error.doc[error.pos : error.pos + 20]
+    context = error.doc[: error.pos].rstrip()[-1:] + error.doc[error.pos : error.pos + 20]
     for pattern, fault in FAULTS:
-        if re.match(pattern, near):
+        if re.match(pattern, context):
             return f"what stands in braces is not JSON: {fault}"
     return NOT_JSON
 
 
 def _without_conflict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found and found[key] != value:
-            named = json.dumps(key[:80])
-            raise Unreadable(f"the reply gives {named} two different values; give exactly one")
-        found[key] = value
-    return found
+        if key in values and values[key] != value:
+            key_text = json.dumps(key[:80])
+            raise Unreadable(f"the reply gives {key_text} two different values; give exactly one")
+        values[key] = value
+    return values
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=_without_conflict, strict=False)

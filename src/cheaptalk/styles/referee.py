@@ -78,7 +78,7 @@ class Vocabulary(NamedTuple):
 def verdict(
     text: str,
     objects: Iterable[Braced],
-    places: Iterable[Braced],
+    occurrences: Iterable[Braced],
     vocabulary: Vocabulary,
     *,
     cut_off: bool = False,
@@ -88,14 +88,15 @@ def verdict(
     Args:
         text: the reply without its thinking.
         objects: all objects in it.
-        places: those that give the answer; at least one.
+        occurrences: those that give the answer; at least one.
         vocabulary: what the answer and other answers are called.
-        cut_off: whether a limit on length ended the reply.
+        cut_off: whether a length limit ended the reply.
     """
     for item in objects:
         text = f"{text[: item.start]}{'.':{len(item.text)}}{text[item.end :]}"
     problems = [
-        _problem(text[: place.start], text[place.end :], vocabulary, cut_off) for place in places
+        _problem(text[: occurrence.start], text[occurrence.end :], vocabulary, cut_off)
+        for occurrence in occurrences
     ]
     return f"{problems[-1]}: {REQUEST}" if all(problems) else None
 

@@ -1,7 +1,8 @@
-"""The words by which the referee recognizes what introduces, explains or doubts an answer.
+"""Word lists with which the referee recognizes text that introduces, explains or doubts an answer.
 
-Two kinds of lists: what must be recognized (announcements and reasons, so that an unknown word is
-refused), and what may not appear (closed classes such as negations, conditions and modal verbs).
+There are two kinds of lists: text that must be recognized (announcements and reasons, so that an
+unknown word is refused), and text that must not occur (closed classes such as negations, conditions
+and modal verbs).
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Tagged text: answers that begin with what they are, as in Deal or No Deal."""
+"""Tagged text: answers that begin with their kind, as in Deal or No Deal."""
 
 import re
 from collections.abc import Iterator
@@ -16,25 +16,25 @@ NUMBER = (
     rf"(?<!{LETTER})(?<!\d)[-+\N{{MINUS SIGN}}\N{{EN DASH}}]?\d+(?:[.,/]\d+)*"
     rf"(?!\d|[.,/]\d|{LETTER})"
 )
-"""A number as it is written; no possessive groups, which Python before 3.11.5 misreads."""
+"""A number as it is written; without possessive groups, which Python before 3.11.5 misreads."""
 
 
 class TaggedCodec:
-    """Answers as ``[message] Any words.`` or ``[propose] (1 books, 2 hats, 0 balls)``.
+    """Answers such as ``[message] Any text.`` or ``[propose] (1 books, 2 hats, 0 balls)``.
 
-    The text field of an action stands behind one tag, its whole numbers, by the names of their
-    fields and in their order, behind another. A reply is one answer and begins with its tag; what
-    follows ``[message]`` and a space is the message, character for character.
+    The text field of an action follows one tag; its integers, with the names of their fields and in
+    their order, follow another. A response is one answer and begins with its tag; the text after
+    ``[message]`` and a space is the message, unchanged.
 
-    The corrections are those of Liao, Tomlin and Klein (2024, Table 1) that do not need the rules.
-    Reading is stricter than their code where that reads what was not written: "-1" is no 1, the
-    "hat" in "that" is no hat, each number must stand beside its item, of two proposals in a reply
-    none is taken, and words behind a proposal may name no item or number. Tags are read in
-    capitals too. Thinking before the tag is passed over; a reply that was cut off is none, as only
-    its end tells where a message ends.
+    The corrections are those of Liao, Tomlin and Klein (2024, Table 1) that do not depend on the
+    rules. Parsing is stricter than their code if that reads something that was not written: "-1" is
+    not 1, "that" does not contain a "hat", each number must be next to its item, two proposals in a
+    response are ambiguous, and text after a proposal must not name an item or number. Tags may be
+    in upper case. Thinking before the tag is skipped. A truncated response is invalid, because only
+    its end shows where a message ends.
 
-    A message that itself holds a tag can come from another style alone; it is written as it is,
-    and would not be read.
+    A message that itself contains a tag can only come from another style; it is written unchanged,
+    and could not be parsed.
 
     Args:
         text: the tag of text.
@@ -62,14 +62,14 @@ class TaggedCodec:
         fields = _fields(ask.action)
         tag, body = self._parted(reply)
         if tag == self.numbers and fields.numbers:
-            found: dict[str, Any] = _counts(body, fields.numbers)
+            fields_found: dict[str, Any] = _counts(body, fields.numbers)
         elif tag == self.text and fields.text is not None:
-            found = {fields.text: body.removeprefix(" ")}
+            fields_found = {fields.text: body.removeprefix(" ")}
         else:
             tags = " or ".join(form.partition(" ")[0] for form in self._forms(fields))
             raise Illegal(f"no {tag} is possible now: begin with {tags}")
         try:
-            action = ask.action.model_validate(found)
+            action = ask.action.model_validate(fields_found)
         except ValidationError as error:
             raise Unreadable(f"no answer could be read: {explain(error)}") from None
         reason = ask.refuse(action)
@@ -78,21 +78,21 @@ class TaggedCodec:
         return action
 
     def _parted(self, reply: str) -> tuple[str, str]:
-        """The tag with which a reply begins, and what follows it."""
-        said = reply.lstrip()
-        begun = self._tag.match(said)
-        if begun is None:
-            said = after_thinking(said).lstrip()
-            begun = self._tag.match(said)
-        if begun is None:
-            must = f"a reply must begin with {self.text} or {self.numbers}"
-            raise Unreadable(must if said else EMPTY)
-        body = said[begun.end() :]
+        """Return the tag with which a response begins, and the text after it."""
+        text = reply.lstrip()
+        tag = self._tag.match(text)
+        if tag is None:
+            text = after_thinking(text).lstrip()
+            tag = self._tag.match(text)
+        if tag is None:
+            problem = f"a reply must begin with {self.text} or {self.numbers}"
+            raise Unreadable(problem if text else EMPTY)
+        body = text[tag.end() :]
         if self._tag.search(body):
             raise Unreadable(
                 f"{self.text} and {self.numbers} may stand only once, at the beginning of a reply"
             )
-        return begun.group().lower(), body
+        return tag.group().lower(), body
 
     def _forms(self, fields: "Fields") -> Iterator[str]:
         if fields.text is not None:
@@ -102,7 +102,7 @@ class TaggedCodec:
 
 
 class Fields(NamedTuple):
-    """The fields of an action: the one for text, if any, and those for whole numbers."""
+    """The fields of an action: the text field, if any, and the integer fields."""
 
     text: str | None
     numbers: tuple[str, ...]
@@ -110,10 +110,10 @@ class Fields(NamedTuple):
 
 @cache
 def _fields(action: type[Action]) -> Fields:
-    """Which fields of an action hold what.
+    """Return the text field and the integer fields of an action.
 
     Raises:
-        TypeError: it has others, or two for text; no tagged text can say it.
+        TypeError: it has other fields, or two text fields, so that tagged text cannot express it.
     """
     kinds = {
         name: [option.get("type") for option in spec.get("anyOf", [spec]) if "enum" not in option]
@@ -127,22 +127,23 @@ def _fields(action: type[Action]) -> Fields:
 
 
 def _counts(body: str, names: tuple[str, ...]) -> dict[str, str]:
-    """The number beside each item in a proposal, as written; items may be named in the singular."""
+    """Return the number next to each item in a proposal; items may be in the singular."""
     items = "|".join(rf"(?P<{name}>{name.removesuffix('s')}s?)" for name in names)
     token = re.compile(
         rf"(?P<number>{NUMBER})|(?<!{LETTER})(?:{items})(?!{LETTER}|\d)", re.IGNORECASE
     )
-    found = [(match.lastgroup or "", match.group()) for match in token.finditer(body)]
-    numbers = [text for kind, text in found if kind == "number"]
-    listed = f"{', '.join(names[:-1])} and {names[-1]}"
-    if [kind for kind, _ in found if kind != "number"] != list(names):
-        raise Unreadable(f"a proposal must name {listed}, once each and in this order")
+    tokens = [(match.lastgroup or "", match.group()) for match in token.finditer(body)]
+    numbers = [text for kind, text in tokens if kind == "number"]
+    item_names = f"{', '.join(names[:-1])} and {names[-1]}"
+    if [kind for kind, _ in tokens if kind != "number"] != list(names):
+        raise Unreadable(f"a proposal must name {item_names}, once each and in this order")
     if len(numbers) != len(names):
         raise Unreadable(
-            f"a proposal must hold exactly {len(names)} numbers in figures, one each of {listed}"
+            f"a proposal must hold exactly {len(names)} numbers in figures, one each of "
+            f"{item_names}"
         )
-    sides = [kind == "number" for kind, _ in found]
-    if sides not in ([True, False] * len(names), [False, True] * len(names)):
+    is_number = [kind == "number" for kind, _ in tokens]
+    if is_number not in ([True, False] * len(names), [False, True] * len(names)):
         raise Unreadable("each number must stand beside its item")
     for text in numbers:
         if not (text.isascii() and text.isdigit()):

@@ -1,4 +1,4 @@
-"""Styles: a game put into words, and answers read back.
+"""Prompt styles: templates that render a game's events and requests, with an answer format.
 
 A style is a Jinja template with one block per event and per action, named after their classes
 (``OfferMade`` -> ``offer_made``), and a codec. A variant extends another template and overrides
@@ -24,10 +24,10 @@ from cheaptalk.rules import (
     CheaptalkError,
     Event,
     Game,
-    GameBox,
+    GameSpec,
     Moment,
     StyleFile,
-    game_box,
+    get_game,
     unknown,
 )
 from cheaptalk.rules.display import brief
@@ -45,11 +45,11 @@ _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 
 
 class StyleError(CheaptalkError):
-    """A template is wrong; the message names it, the line and what is wrong there."""
+    """An error in a template; the message names the template, the line and the problem."""
 
 
 class Missing(jinja2.StrictUndefined):
-    """A variable that no block has: an error where it is written as a number, too."""
+    """An undefined variable in a block; formatting it raises an error, too."""
 
     __slots__ = ()
 
@@ -58,14 +58,14 @@ class Missing(jinja2.StrictUndefined):
 
 
 class Style:
-    """The words of one game in one style.
+    """The texts of one game in one style.
 
     Attributes:
         name: as in study files.
-        codec: how answers are written down.
-        writing: how its language writes numbers, amounts and what others say.
+        codec: the answer format.
+        writing: the format of numbers, amounts and quotations in its language.
         blocks: the names of its blocks, inherited ones included.
-        digest: changes when any word of the style does; recorded with every match.
+        digest: changes with any text of the style; recorded with every match.
     """
 
     def __init__(
@@ -82,36 +82,36 @@ class Style:
         return brief(self, f"{self.name}, {self.digest}")
 
     def says(self, kind: type) -> bool:
-        """Whether the style has words for an event or action type."""
+        """Return whether the style has a block for an event or action type."""
         return block_name(kind) in self.blocks
 
-    def to(self, game: Game, seat: str) -> "Teller":
-        """Whoever tells this seat of the game."""
-        return Teller(self, game, seat)
+    def to(self, game: Game, actor: str) -> "Teller":
+        """Return the renderer of texts for this actor."""
+        return Teller(self, game, actor)
 
-    def tell(self, event: Event, game: Game, seat: str) -> str:
-        """An event in the words that this seat reads."""
-        return self.to(game, seat).tell(event)
+    def tell(self, event: Event, game: Game, actor: str) -> str:
+        """Render an event for this actor."""
+        return self.to(game, actor).tell(event)
 
-    def how(self, action: type[Action], game: Game, seat: str) -> str:
-        """How an answer of this type is to be given."""
-        return self.to(game, seat).how(action)
+    def how(self, action: type[Action], game: Game, actor: str) -> str:
+        """Render the answer instructions for this type of action."""
+        return self.to(game, actor).how(action)
 
     def ask(self, ask: Ask, game: Game) -> str:
-        """A question with how to answer it."""
-        how = self.how(ask.action, game, ask.seat)
-        return f"{self.tell(ask.event, game, ask.seat)}\n\n{how}"
+        """Render a request with its answer instructions."""
+        how = self.how(ask.action, game, ask.actor)
+        return f"{self.tell(ask.event, game, ask.actor)}\n\n{how}"
 
-    def story(self, heard: Sequence[Moment], game: Game, seat: str) -> list[str]:
-        """All that a seat lived through, a text a moment."""
-        teller = self.to(game, seat)
-        return [teller.tell(moment.event) for moment in heard]
+    def story(self, heard: Sequence[Moment], game: Game, actor: str) -> list[str]:
+        """Render all observations of an actor, one text each."""
+        renderer = self.to(game, actor)
+        return [renderer.tell(moment.event) for moment in heard]
 
     def render(self, kind: type, values: dict[str, Any]) -> str:
-        """The words of one block, with the white space tidied.
+        """Render one block, with white space normalized.
 
         Raises:
-            StyleError: the template fails at them.
+            StyleError: the template fails.
         """
         try:
             text = self._template.render(values, block=block_name(kind))
@@ -120,11 +120,11 @@ class Style:
         return _TRAILING.sub("", _GAPS.sub("\n\n", text)).strip()
 
     def _failed(self, kind: type, values: dict[str, Any], error: Exception) -> StyleError:
-        """That the template fails, with where and why."""
+        """Return the error of a template, with its location and reason."""
         block = block_name(kind)
         if block not in self.blocks:
             return StyleError(
-                f'style "{self.name}" has no words for {kind.__name__}: add a block {block} to '
+                f'style "{self.name}" has no text for {kind.__name__}; add a block {block} to '
                 f"{self._template.name}"
             )
         lines = [
@@ -132,61 +132,62 @@ class Style:
             for frame in traceback.extract_tb(error.__traceback__)
             if frame.filename.endswith(Path(str(self._template.name)).suffix)
         ]
-        why = str(error)
+        reason = str(error)
         if isinstance(error, jinja2.UndefinedError):
-            why += f"; {kind.__name__} gives the block {', '.join(values)}"
+            reason += f"; {kind.__name__} gives the block {', '.join(values)}"
         else:
-            why = f"{type(error).__name__}: {why}"
-        place = lines[-1] if lines else self._template.name
-        return StyleError(f'style "{self.name}": {place}, in block {block}: {why}')
+            reason = f"{type(error).__name__}: {reason}"
+        location = lines[-1] if lines else self._template.name
+        return StyleError(f'style "{self.name}": {location}, in block {block}: {reason}')
 
 
 class Teller:
-    """The words of a style for one seat at one table: whom it knows by what name."""
+    """Renders a style's texts for one actor of a match, with the names that it knows."""
 
-    def __init__(self, style: Style, game: Game, seat: str) -> None:
+    def __init__(self, style: Style, game: Game, actor: str) -> None:
         self.style = style
-        taken = {one.name: one.place for one in game.seats}
-        called = {place: style.writing.called(game.called(place)) for place in game.places}
-        names = {name: called[place] for name, place in taken.items()} | called
+        seats = {member.name: member.seat for member in game.actors}
+        called = {seat: style.writing.called(game.called(seat)) for seat in game.seats}
+        names = {name: called[seat] for name, seat in seats.items()} | called
         self.names = names
-        self._names = {"names": names, "me": names[seat], "role": game.places[taken[seat]]}
+        self._names = {"names": names, "me": names[actor], "role": game.seats[seats[actor]]}
 
     def tell(self, event: Event) -> str:
-        """An event in the words that the seat reads."""
+        """Render an event."""
         return self.style.render(type(event), self._names | structs.asdict(event))
 
     def how(self, action: type[Action]) -> str:
-        """How an answer of this type is to be given."""
+        """Render the answer instructions for this type of action."""
         return self.style.render(action, self._names | {"form": self.style.codec.form(action)})
 
 
 def style(game: str, name: str | None = None, writes: Writing | None = None) -> Style:
-    """A style of a registered game by name; the game's default one without a name.
+    """Return a style of a registered game by name; by default the game's default style.
 
     Args:
-        writes: how it writes, such as with another currency; by default as :func:`writing` says.
+        writes: the format of numbers and amounts, such as another currency; by default that of
+            :func:`writing`.
 
     Raises:
         UnknownName: there is no such game, or it has no such style.
     """
-    return style_in(game_box(game), name, writes)
+    return style_in(get_game(game), name, writes)
 
 
-def style_in(box: GameBox, name: str | None = None, writes: Writing | None = None) -> Style:
-    """A style from a game's box by name; the default one without a name.
+def style_in(game_spec: GameSpec, name: str | None = None, writes: Writing | None = None) -> Style:
+    """Return a style of a game spec by name; by default the default style.
 
     Args:
-        writes: as of :func:`style`.
+        writes: as for :func:`style`.
 
     Raises:
-        UnknownName: the box has no such style, or there is no codec of the name that it gives.
-        StyleError: its template cannot be read, with the reason.
+        UnknownName: the game spec has no such style, or there is no codec of its name.
+        StyleError: the template cannot be read; the message gives the reason.
     """
-    name = name or next(iter(box.styles))
-    if name not in box.styles:
-        raise unknown(f"style of {box.name}", name, list(box.styles))
-    return _loaded(name, box.words, box.styles[name], writes or writing(name))
+    name = name or next(iter(game_spec.styles))
+    if name not in game_spec.styles:
+        raise unknown(f"style of {game_spec.name}", name, list(game_spec.styles))
+    return _loaded(name, game_spec.words, game_spec.styles[name], writes or writing(name))
 
 
 @cache
@@ -199,19 +200,19 @@ def _loaded(name: str, words: Path, file: StyleFile, writes: Writing) -> Style:
     except jinja2.TemplateError as error:
         path, reason = folders[0] / file.template, str(error)
         if isinstance(error, jinja2.TemplateNotFound):
-            reason = f"there is no template {error.name}"
+            reason = f"template {error.name} not found"
         elif isinstance(error, jinja2.TemplateSyntaxError):
             reason = f"line {error.lineno} of {error.name}: {error.message}"
         raise StyleError(f'style "{name}" ({path}) cannot be read: {reason}') from error
 
 
 def writing(style: str) -> Writing:
-    """How a style writes, by its name: in the language that it is named after, if it is."""
+    """Return the writing of a style: that of the language it is named after, if any."""
     return WRITINGS.get(style, PLAIN)
 
 
 def _environment(folders: Sequence[Path], style: str, writes: Writing) -> jinja2.Environment:
-    """Where a style's templates lie: its own, those of its language, those of all styles."""
+    """Return the templates' environment: the style's, its language's, then those of all styles."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([*folders, HERE / style, HERE]),
         undefined=Missing,
@@ -229,31 +230,31 @@ def _environment(folders: Sequence[Path], style: str, writes: Writing) -> jinja2
 
 
 def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str], str]:
-    """The blocks of a template and of all that it extends, and a digest of their text.
+    """Return the blocks of a template and of all that it extends, and a digest of their text.
 
     Raises:
         jinja2.TemplateError: one of them cannot be read, or extends itself.
     """
     blocks: set[str] = set()
     text = hashlib.sha256()
-    waiting: list[tuple[str, ...]] = [(name,)]
-    while waiting:
+    pending: list[tuple[str, ...]] = [(name,)]
+    while pending:
         assert environment.loader is not None
-        trail = waiting.pop()
+        trail = pending.pop()
         if trail[-1] in trail[:-1]:
-            raise jinja2.TemplateError(f"{trail[-1]} extends itself; give it a name of its own")
+            raise jinja2.TemplateError(f"{trail[-1]} extends itself; rename it")
         source, _, _ = environment.loader.get_source(environment, trail[-1])
         tree = environment.parse(source, trail[-1])
         text.update(source.encode())
         blocks.update(block.name for block in tree.find_all(jinja2.nodes.Block))
-        found = jinja2.meta.find_referenced_templates(tree)
-        waiting.extend((*trail, other) for other in found if other)
+        references = jinja2.meta.find_referenced_templates(tree)
+        pending.extend((*trail, reference) for reference in references if reference)
     return frozenset(blocks), text.hexdigest()[:16]
 
 
 @cache
 def block_name(kind: type) -> str:
-    """The name of the block with an event's or action's words.
+    """Return the name of the block of an event or action type.
 
     >>> class OfferMade: ...
     >>> block_name(OfferMade)

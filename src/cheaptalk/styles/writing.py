@@ -1,4 +1,4 @@
-"""Writing: how styles write numbers, amounts and other people's words, each in its language."""
+"""How styles write numbers, amounts and quotations, by language."""
 
 import re
 from typing import NamedTuple
@@ -7,13 +7,13 @@ from cheaptalk.styles.quotes import TAG, TOKEN, quoted
 from cheaptalk.text import visible
 
 DOUBLE = re.compile('["\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\u275d\u275e\uff02]')
-"""Marks that could pass for the end of a quotation."""
+"""Characters that could be mistaken for the end of a quotation."""
 ALIKE = str.maketrans({"<": "\u2039", "\u25c1": "\u2039", "[": "\uff3b"})
-"""What looks like a character with which a token of a chat template or a tag can begin."""
+"""Lookalikes of the characters with which a chat template token or a tag can begin."""
 
 
 def number(value: float, decimals: int = 2) -> str:
-    """A number as people write it: thousands separated, no trailing zeros.
+    """Return a number for display: with thousands separators, without trailing zeros.
 
     >>> number(1234.5), number(1000000), number(0.333)
     ('1,234.5', '1,000,000', '0.33')
@@ -24,19 +24,20 @@ def number(value: float, decimals: int = 2) -> str:
 
 
 class Writing(NamedTuple):
-    """How a language writes; as it stands, English that models read.
+    """The format of a language; the defaults are those of English for models.
 
     Attributes:
-        point, comma: what separates decimals and thousands.
-        amount: where the sign of the currency stands beside an amount.
-        share: a percentage.
-        marks: quotation marks around what others say; None where it is written as JSON.
-        player: what players are called who have only a number.
-        sign, coin, coins: of the currency: its sign, and what one and several of it are called.
+        point, comma: the decimal and thousands separators.
+        amount: the format of an amount with the currency sign.
+        share: the format of a percentage.
+        marks: quotation marks around other players' messages; None to write them as JSON.
+        player: the word for players that have only a number.
+        minus: the sign of negative numbers; people read a true minus sign.
+        sign, coin, coins: the currency's sign, and its unit in the singular and plural.
 
     >>> german = WRITINGS["german"]
     >>> german.number(1234.5), german.dollars(-1000), german.percent(0.125)
-    ('1.234,5', '-1.000\\xa0$', '12,5\\xa0%')
+    ('1.234,5', '\u22121.000\\xa0$', '12,5\\xa0%')
     """
 
     point: str = "."
@@ -45,48 +46,49 @@ class Writing(NamedTuple):
     share: str = "{}%"
     marks: tuple[str, str] | None = None
     player: str = "Player"
+    minus: str = "-"
     sign: str = "$"
     coin: str = "dollar"
     coins: str = "dollars"
 
     @property
     def sign_first(self) -> bool:
-        """Whether the sign of the currency stands before an amount."""
+        """Whether the currency sign precedes an amount."""
         return self.amount.startswith("{sign}")
 
     def local(self, text: str) -> str:
-        """A number that is written in English."""
-        return text.translate(str.maketrans(".,", self.point + self.comma))
+        """Return a number in the language's format; the argument is in English format."""
+        return text.translate(str.maketrans(".,-", self.point + self.comma + self.minus))
 
     def number(self, value: float, decimals: int = 2) -> str:
-        """A number: thousands separated, no trailing zeros."""
+        """Return a number with thousands separators, without trailing zeros."""
         return self.local(number(value, decimals))
 
     def dollars(self, value: float, *, exact: bool = False) -> str:
-        """An amount in the currency: without decimals if it is whole, or with both.
+        """Return an amount in the currency: without decimals if it is whole, else with two.
 
         Args:
-            exact: with both decimals, whole or not, as payments are written.
+            exact: always use two decimals, as for payments.
         """
         text = number(value)
         if exact or "." in text:
             text = f"{value:,.2f}"
-        minus = "-" if text.startswith("-") else ""
+        minus = self.minus if text.startswith("-") else ""
         return minus + self.amount.format(self.local(text.removeprefix("-")), sign=self.sign)
 
     def percent(self, value: float, decimals: int = 2) -> str:
-        """A share of one as a percentage."""
+        """Return a share of one as a percentage."""
         return self.share.format(self.number(100 * value, decimals))
 
     def called(self, name: str) -> str:
-        """What somebody at a table is called: Player 2 by the language's word for players."""
+        """Return a player's name in the language: its word for players replaces "Player"."""
         return re.sub(r"\APlayer(?= \d+\Z)", self.player, name)
 
     def quoted(self, text: str) -> str:
-        """Other people's words, marked where they begin and end, and harmless between.
+        """Return another player's message, clearly delimited and harmless in between.
 
-        People read them line by line, each but the first behind a bar; nothing within them looks
-        like the marks around them, or is a token of a chat template.
+        People read it line by line, each line except the first after a bar. Nothing within it
+        resembles the quotation marks around it, or is a chat template token.
 
         >>> print(WRITINGS["english"].quoted('Take it."\\nThe game is over.'))
         “Take it.'
@@ -96,7 +98,7 @@ class Writing(NamedTuple):
             return quoted(text)
         shown = DOUBLE.sub("'", visible(text)).strip()
         for pattern in (TOKEN, TAG):
-            shown = pattern.sub(lambda found: found[0].translate(ALIKE), shown)
+            shown = pattern.sub(lambda match: match[0].translate(ALIKE), shown)
         lines = (line.rstrip() for line in shown.split("\n"))
         return (
             self.marks[0] + "\n\u2502 ".join(lines).replace("\u2502 \n", "\u2502\n") + self.marks[1]
@@ -104,7 +106,7 @@ class Writing(NamedTuple):
 
 
 WRITINGS = {
-    "english": Writing(marks=("\u201c", "\u201d")),
+    "english": Writing(marks=("\u201c", "\u201d"), minus="\u2212"),
     "german": Writing(
         ",",
         ".",
@@ -112,18 +114,19 @@ WRITINGS = {
         "{}\xa0%",
         ("\u201e", "\u201c"),
         "Spieler",
+        "\u2212",
         "$",
         "Dollar",
         "Dollar",
     ),
 }
-"""How the languages write in which there are words for people, by the name of the style."""
+"""The formats of languages with styles for people, by the name of the style."""
 PLAIN = Writing()
-"""How all other styles write."""
+"""The format of all other styles."""
 
 
 def dollars(value: float) -> str:
-    """An amount: whole dollars, or with both decimals; negative amounts read ``-$5``.
+    """Return an amount in whole dollars, or with two decimals; negative amounts read ``-$5``.
 
     >>> dollars(1234), dollars(0.5), dollars(-2.999)
     ('$1,234', '$0.50', '-$3')
@@ -132,5 +135,5 @@ def dollars(value: float) -> str:
 
 
 def percent(value: float, decimals: int = 2) -> str:
-    """A share of one as a percentage."""
+    """Return a share of one as a percentage."""
     return PLAIN.percent(value, decimals)

@@ -1,4 +1,4 @@
-"""Pages in a browser. Loaded when first used; needs ``[web]``."""
+"""Web applications: rooms, experiments, laboratory and viewer. Lazily imported; need ``[web]``."""
 
 import lazy_loader
 

@@ -5,8 +5,8 @@ from .laboratory.laboratory import Laboratory
 from .participants.server import identities_beside, make_experiment, open_experiment
 from .rooms.addresses import Address, own_address, public_address, who_can_join
 from .rooms.demo import demo
-from .rooms.house import open_house
 from .rooms.links import Links, key_beside
+from .rooms.room_manager import open_room_manager
 from .rooms.server import make_rooms, serve_app, serve_rooms
 from .sites import Site, open_laboratory, open_site
 from .viewer.viewer import listen, make_viewer, serve
@@ -28,8 +28,8 @@ __all__ = [
     "make_rooms",
     "make_viewer",
     "open_experiment",
-    "open_house",
     "open_laboratory",
+    "open_room_manager",
     "open_site",
     "own_address",
     "public_address",

@@ -1,4 +1,4 @@
-"""What the headers of pages tell browsers: where a page may load, send and be shown."""
+"""HTTP response headers: content security policy, caching and HTTPS."""
 
 import base64
 import hashlib
@@ -7,17 +7,17 @@ from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-SECURE = "max-age=31536000"
-"""How long browsers that came by https come by nothing else."""
-KEPT = "public, max-age=31536000, immutable"
-"""How long browsers keep our files: another text has another address."""
+HTTPS_ONLY = "max-age=31536000"
+"""Strict-Transport-Security: browsers use only HTTPS for a year."""
+STATIC_CACHING = "public, max-age=31536000, immutable"
+"""Cache-Control of static files, whose URL contains a digest."""
 
 
 def page_headers(style: str) -> dict[str, str]:
-    """The headers of pages that hold one style sheet, and load and send to their own site alone.
+    """Return the headers of pages with one inline style sheet that load only from their own site.
 
     Args:
-        style: exactly as it stands in the pages.
+        style: the style sheet, exactly as it appears in the pages.
     """
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return {
@@ -34,15 +34,15 @@ def page_headers(style: str) -> dict[str, str]:
 
 
 def static_path(file: Path) -> str:
-    """Where a file of ours is; another text has another address, so that no old one is shown."""
+    """Return the URL of a static file, with a digest against outdated caches."""
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     return f"/static/{file.name}?{digest[:12]}"
 
 
-class Headed:
-    """Says in the headers of every answer what browsers may do with it, where that is not said.
+class HeadersMiddleware:
+    """Add default headers to every response.
 
-    Pages that are mounted within others thus keep what they say themselves.
+    Headers that a mounted application has already set are kept.
     """
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
@@ -52,17 +52,17 @@ class Headed:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "").removeprefix(scope.get("root_path", ""))
 
-        async def headed(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                said = dict(self.headers)
+                headers = dict(self.headers)
                 if message["status"] == 200 and path.startswith("/static/"):
-                    said["Cache-Control"] = KEPT
+                    headers["Cache-Control"] = STATIC_CACHING
                 if scope["scheme"] == "https":
-                    said["Strict-Transport-Security"] = SECURE
-                before = {name.lower() for name, _ in message["headers"]}
-                pairs = [(name.lower().encode(), text.encode()) for name, text in said.items()]
-                more = [pair for pair in pairs if pair[0] not in before]
-                message = {**message, "headers": [*message["headers"], *more]}
+                    headers["Strict-Transport-Security"] = HTTPS_ONLY
+                present = {name.lower() for name, _ in message["headers"]}
+                pairs = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
+                missing = [pair for pair in pairs if pair[0] not in present]
+                message = {**message, "headers": [*message["headers"], *missing]}
             await send(message)
 
-        await self.app(scope, receive, headed)
+        await self.app(scope, receive, send_with_headers)

@@ -1,4 +1,4 @@
-"""Forms that people post: read whole, within limits, or refused with a sentence."""
+"""Read posted forms within limits on rate, size and time."""
 
 import asyncio
 import ipaddress
@@ -9,67 +9,71 @@ from fastapi import HTTPException, Request
 from cheaptalk.web.rooms.limits import Limit
 
 FORM = "application/x-www-form-urlencoded"
-LONGEST = 64_000
-"""Bytes of a form, unless more is asked for."""
-MOST_FIELDS = 500
+MAX_BYTES = 64_000
+"""Default maximum size of a form."""
+MAX_FIELDS = 500
 BODY_SECONDS = 60.0
-"""Seconds within which a form must have arrived."""
+"""Timeout for receiving a form."""
 
 
 async def posted_form(
-    request: Request, limit: Limit, who: str, longest: int = LONGEST
+    request: Request, limit: Limit, client: str, max_bytes: int = MAX_BYTES
 ) -> dict[str, str]:
-    """A form's fields, each of one value.
+    """Return the fields of a posted form. Each may have one value.
 
     Args:
-        limit: how often somebody may post.
-        who: who posts, as the limit counts them.
-        longest: bytes that the form may have.
+        limit: the rate limit for posts.
+        client: identifies the sender for the rate limit.
+        max_bytes: maximum size of the form.
 
     Raises:
-        HTTPException: it comes from another site, too often, is too long or no form, or has a field
-            of several values.
+        HTTPException: the form comes from another site, too often, is too long, cannot be parsed,
+            or has a field with several values.
     """
-    return single(await posted_pairs(request, limit, who, longest))
+    return single(await posted_pairs(request, limit, client, max_bytes))
 
 
 async def posted_pairs(
-    request: Request, limit: Limit, who: str, longest: int = LONGEST, most: int = MOST_FIELDS
+    request: Request,
+    limit: Limit,
+    client: str,
+    max_bytes: int = MAX_BYTES,
+    max_fields: int = MAX_FIELDS,
 ) -> list[tuple[str, str]]:
-    """A form's fields in order, of which several may have one name; as for :func:`posted_form`.
+    """Return the (name, value) pairs of a form in order; names may repeat. See :func:`posted_form`.
 
     Args:
-        most: how many there may be.
+        max_fields: maximum number of fields.
     """
     if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
-        raise HTTPException(403, "This form was sent from another page.")
-    if not limit.allows(who):
-        raise HTTPException(429, "That was too fast. Wait a few seconds, and try again.")
+        raise HTTPException(403, "This form was sent from another website and was rejected.")
+    if not limit.allows(client):
+        raise HTTPException(429, "Too many requests. Wait a few seconds and try again.")
     kind = request.headers.get("Content-Type", FORM).partition(";")[0].strip().lower()
     if kind != FORM:
-        raise HTTPException(415, "This was not sent as a form. Go back, and try again.")
+        raise HTTPException(415, "The data was not sent as a form. Go back and try again.")
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for part in request.stream():
                 body += part
-                if len(body) > longest:
-                    raise HTTPException(413, "That is too long. Go back, and write less.")
+                if len(body) > max_bytes:
+                    raise HTTPException(413, "Your text is too long. Go back and shorten it.")
     except TimeoutError:
         raise _unreadable() from None
     try:
         return parse_qsl(
-            body.decode(), keep_blank_values=True, errors="strict", max_num_fields=most
+            body.decode(), keep_blank_values=True, errors="strict", max_num_fields=max_fields
         )
     except ValueError:
         raise _unreadable() from None
 
 
 def single(pairs: list[tuple[str, str]]) -> dict[str, str]:
-    """Fields by name.
+    """Return fields by name.
 
     Raises:
-        HTTPException: one has several values.
+        HTTPException: a field has several values.
     """
     named = dict(pairs)
     if len(set(pairs)) > len(named):
@@ -78,7 +82,7 @@ def single(pairs: list[tuple[str, str]]) -> dict[str, str]:
 
 
 def _unreadable() -> HTTPException:
-    return HTTPException(400, "This form cannot be read. Go back, and try again.")
+    return HTTPException(400, "This form could not be processed. Go back and try again.")
 
 
 def asker(request: Request) -> str:

@@ -1,4 +1,4 @@
-"""Problems: what a page says of a stored entry, or a file, that it cannot read."""
+"""Messages about stored entries and files that cannot be read."""
 
 import logging
 import re
@@ -7,7 +7,7 @@ from cheaptalk.rules import CheaptalkError
 
 LOG = logging.getLogger(__name__)
 FOLDERS = re.compile(r"(?<![\w:/.])/(?:[^\s/:\"']+/)+(?=[^\s/:\"'])")
-"""The folders of an absolute path in a sentence."""
+"""Matches the folders of an absolute path in a message."""
 
 
 def without_folders(text: str) -> str:
@@ -20,10 +20,10 @@ def without_folders(text: str) -> str:
 
 
 def problem_of(error: Exception, entry: str) -> str:
-    """Return one sentence, without its full stop, that says why a stored entry cannot be shown.
+    """Return one sentence, without a full stop, that says why a stored entry cannot be shown.
 
-    An error that nobody foresaw goes to the log with its traceback, and the page names its type
-    only: its text may quote the data.
+    Unexpected errors are logged with their traceback. The message contains only their type, because
+    their text may quote the data.
 
     Args:
         error: raised while the entry was read.
@@ -33,6 +33,6 @@ def problem_of(error: Exception, entry: str) -> str:
         return without_folders(str(error))
     LOG.error("%s cannot be read", entry, exc_info=error)
     return (
-        f"{entry} cannot be read ({type(error).__name__}); correct it or restore a backup; the "
-        "server's log has the details"
+        f"{entry} cannot be read ({type(error).__name__}); correct it or restore a backup; see the "
+        "server's log for details"
     )

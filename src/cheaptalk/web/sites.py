@@ -1,4 +1,4 @@
-"""What ``cheaptalk serve`` serves, as web applications to be served, or mounted, by others."""
+"""The web applications of ``cheaptalk serve``, which you can also mount in another one."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
@@ -14,8 +14,8 @@ from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.participants.server import identities_beside, make_experiment, open_experiment
 from cheaptalk.web.rooms.addresses import Address
-from cheaptalk.web.rooms.house import open_house
 from cheaptalk.web.rooms.links import Links, key_beside
+from cheaptalk.web.rooms.room_manager import open_room_manager
 from cheaptalk.web.rooms.server import make_rooms
 
 
@@ -23,9 +23,9 @@ class Site(NamedTuple):
     """A web application.
 
     Attributes:
-        app: to be served, as :func:`serve_app` does.
-        link: where people begin.
-        notes: what whoever looks after it is to know, a sentence each.
+        app: the ASGI application, for example for :func:`serve_app`.
+        link: the URL of the start page.
+        notes: sentences to show to the operator.
     """
 
     app: FastAPI
@@ -37,50 +37,54 @@ class Site(NamedTuple):
 async def open_site(
     study: Study | Path | str, store: Path | str, address: Address
 ) -> AsyncIterator[Site]:
-    """The rooms of a study, or its experiment where it says what participants go through.
+    """Open the rooms of a study, or its experiment if the study has a ``people`` section.
 
-    Matches under way go on where they were.
+    Interrupted matches resume.
 
     Args:
-        study: the study, its file or a preset's name.
-        store: the file or URL of its store, made where there is none; its links' key, and the ids
-            of participants, lie beside it.
-        address: where people find it, such as :func:`own_address` of a socket.
+        study: a study, its file, or the name of a preset.
+        store: file or URL of the store, created if missing. The link key and the participants' IDs
+            are stored beside it.
+        address: the public address, for example :func:`own_address` of a socket.
 
     Raises:
-        StudyError: the study has no people, or cannot be laid out.
-        StoreError: the store is held by somebody else, or cannot be written.
+        StudyError: the study has no people, or cannot be planned.
+        StoreError: the store is locked by another process, or is not writable.
     """
-    wanted, place = study_of(study), str(store)
-    links = Links(key_beside(place))
-    if wanted.people is None:
-        async with open_house(wanted, store) as house:
-            yield Site(make_rooms(house, links, address), f"{address.url}/")
+    served, store_path = study_of(study), str(store)
+    links = Links(key_beside(store_path))
+    if served.people is None:
+        async with open_room_manager(served, store) as room_manager:
+            yield Site(make_rooms(room_manager, links, address), f"{address.url}/")
     else:
-        async with open_experiment(wanted, store, identities_beside(place)) as supervisor:
-            app = make_experiment(supervisor, links, address, wanted.name)
-            yield Site(app, f"{address.url}{wanted.people.link}")
+        async with open_experiment(served, store, identities_beside(store_path)) as supervisor:
+            app = make_experiment(supervisor, links, address, served.name)
+            yield Site(app, f"{address.url}{served.people.link}")
 
 
 @asynccontextmanager
 async def open_laboratory(
     folder: Path, address: Address, *, private_models: bool = False
 ) -> AsyncIterator[Site]:
-    """A laboratory for researchers: its studies, accounts and runs.
+    """Open a laboratory for researchers, with its studies, accounts and runs.
 
     Args:
-        folder: where all of it is, made where there is none, for nobody else to read.
-        address: where people find it.
-        private_models: whether models that researchers enter may be at private addresses, such as
-            this machine's own. By default calls reach only public ones.
+        folder: the data directory, created if missing, readable only by the current user.
+        address: the public address.
+        private_models: whether researchers' models may have private addresses, such as this
+            machine's own. By default, calls reach only public addresses.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # what people gave is nobody else's
     reach = nullcontext() if private_models else public_models_only()
     with reach, LaboratoryDatabase(folder) as database:
         links = Links(key_beside(str(folder / "laboratory")))
         code = set_up_code(database)
-        async with Laboratory(folder, database, links, address) as opened:
-            set_up = (f"Set it up with this code, which is good once: {code}",) if code else ()
-            broken = (f"{name} cannot be opened: {why}" for name, why in opened.broken.items())
-            app = make_laboratory(opened, code)
-            yield Site(app, f"{address.url}/console", (*set_up, *broken))
+        async with Laboratory(folder, database, links, address) as laboratory:
+            set_up_notes = (
+                (f"Set up the laboratory with this one-time code: {code}",) if code else ()
+            )
+            broken_notes = (
+                f"{name} cannot be opened: {why}" for name, why in laboratory.broken.items()
+            )
+            app = make_laboratory(laboratory, code)
+            yield Site(app, f"{address.url}/console", (*set_up_notes, *broken_notes))

@@ -1,9 +1,9 @@
-"""Numbers that people type into forms, read as the language of their page writes them.
+"""Parse numbers that people type into forms, in the notation of the page's language.
 
-Every number of a participant's or researcher's form goes through :func:`plain_number`, and
+Every number in a participant's or researcher's form goes through :func:`plain_number`.
 ``rooms/static/rooms.js`` follows the same rules for previews and sliders. Babel's ``parse_decimal``
 is no substitute: even with ``strict=True`` it reads ``1_0`` as 10, accepts ``nan`` and digits of
-other scripts, takes ``1.500`` for 1.5 on an English page, and knows no currency signs.
+other scripts, takes ``1.500`` for 1.5 on an English page, and ignores currency signs.
 """
 
 import re
@@ -13,25 +13,25 @@ from collections.abc import Iterable, Mapping
 from cheaptalk.styles.writing import Writing
 
 SPACES = " '\u2019\u00a0\u202f"
-"""Separators of thousands in any language."""
+"""Thousands separators in any language."""
 MINUS = "\u2212"
 COMPUTED = re.compile(r"[-+]?(?=\.?[0-9])(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0-9]+)?")
-"""A number as programs write it."""
+"""Matches a number in a programming notation."""
 
 
 class BadNumber(ValueError):
-    """A text that is no number, or can be read as two; the message is the text."""
+    """A text that is not a number, or is ambiguous; the message is the text."""
 
 
-def plain_number(written: str, writing: Writing) -> str:
-    """Return a typed number as digits with a point before the decimals; empty text stays empty.
+def plain_number(typed: str, writing: Writing) -> str:
+    """Return a typed number as digits with a decimal point; empty text stays empty.
 
     Args:
-        writing: how the page's language writes numbers, and the sign of the study's currency.
+        writing: number notation of the page's language, and the currency sign of the study.
 
     Raises:
-        BadNumber: the text is no number, contradicts the page's language, or can be read in two
-            ways, such as ``1.500`` on an English page.
+        BadNumber: the text is not a number, contradicts the page's language, or is ambiguous, such
+            as ``1.500`` on an English page.
 
     >>> from cheaptalk.styles import WRITINGS
     >>> from cheaptalk.styles.writing import PLAIN
@@ -43,7 +43,7 @@ def plain_number(written: str, writing: Writing) -> str:
     Traceback (most recent call last):
     cheaptalk.web.typed_numbers.BadNumber: 1.000
     """
-    text = written.strip()
+    text = typed.strip()
     if not text:
         return ""
     comma, point = re.escape(writing.comma), re.escape(writing.point)
@@ -54,18 +54,20 @@ def plain_number(written: str, writing: Writing) -> str:
     )
     if match is None:
         raise BadNumber(text)
-    sign, whole, decimals = match.groups(default="")
-    has_two_readings = len(decimals) == 3 and re.fullmatch("[1-9][0-9]{0,2}", whole)
-    if has_two_readings or re.match("0[0-9]", whole):
+    sign, integer, decimals = match.groups(default="")
+    has_two_readings = len(decimals) == 3 and re.fullmatch("[1-9][0-9]{0,2}", integer)
+    if has_two_readings or re.match("0[0-9]", integer):
         raise BadNumber(text)
-    digits = re.sub("[^0-9]", "", whole) or "0"
+    digits = re.sub("[^0-9]", "", integer) or "0"
     return f"{'-' if sign in ('-', MINUS) else ''}{digits}{'.' if decimals else ''}{decimals}"
 
 
 def _without_currency(text: str, sign: str) -> str:
-    """Remove a currency sign before the digits or behind them."""
+    """Remove a currency sign before or after the digits."""
     signs = [re.escape(sign.strip())] if sign.strip() else []
-    signs += [re.escape(one) for one in {*text} if unicodedata.category(one) == "Sc"]
+    signs += [
+        re.escape(character) for character in {*text} if unicodedata.category(character) == "Sc"
+    ]
     if not signs:
         return text
     match = re.fullmatch(rf"([-+{MINUS}]?)\s*(?:{'|'.join(signs)})\s*(.*)", text)
@@ -77,13 +79,14 @@ def _without_currency(text: str, sign: str) -> str:
 def plain_numbers(
     posted: Mapping[str, str], names: Iterable[str], writing: Writing
 ) -> dict[str, str]:
-    """Return a posted form whose number fields hold plain numbers.
+    """Return a posted form with its number fields as plain numbers.
 
-    A text that is no clear number becomes one that no reader accepts, so that the page asks again.
+    Texts that are not clear numbers are changed so that no reader accepts them. The page then asks
+    again.
 
     Args:
-        names: the fields that hold numbers.
-        writing: how the page's language writes numbers.
+        names: the fields that contain numbers.
+        writing: number notation of the page's language.
 
     >>> from cheaptalk.styles.writing import PLAIN
     >>> plain_numbers({"age": "1.000", "why": "1,5"}, ["age"], PLAIN)
@@ -98,14 +101,14 @@ def plain_numbers(
     return plain
 
 
-def typed_list(written: str, writing: Writing) -> list[str]:
+def typed_list(text: str, writing: Writing) -> list[str]:
     """Return the numbers of a list, each as it was typed.
 
-    Items are separated by spaces, semicolons or commas. A comma without a space that may also be
-    part of a number is refused.
+    Items are separated by spaces, semicolons or commas. A comma without a space is rejected if it
+    may also be part of a number.
 
     Raises:
-        BadNumber: a comma may separate two items, or belong to one number.
+        BadNumber: a comma may separate two items or belong to one number.
 
     >>> from cheaptalk.styles import WRITINGS
     >>> from cheaptalk.styles.writing import PLAIN
@@ -116,12 +119,12 @@ def typed_list(written: str, writing: Writing) -> list[str]:
     cheaptalk.web.typed_numbers.BadNumber: 7,5
     """
     items = []
-    for part in re.split(r"[;\s]+|,(?=\s|\Z)", written):
-        first, *others = part.split(",")
-        one_number = len(others) == 1 if writing.point == "," else all(
-            re.fullmatch("[0-9]{3}", other) for other in others
+    for part in re.split(r"[;\s]+|,(?=\s|\Z)", text):
+        first, *groups = part.split(",")
+        ambiguous = len(groups) == 1 if writing.point == "," else all(
+            re.fullmatch("[0-9]{3}", group) for group in groups
         )  # fmt: skip
-        if others and one_number:
+        if groups and ambiguous:
             raise BadNumber(part)
-        items += [first, *others]
+        items += [first, *groups]
     return [item for item in items if item]

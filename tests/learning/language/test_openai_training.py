@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from cheaptalk.learning.language.trainers.openai import OpenAITraining
-from cheaptalk.learning.language.trainers.trainer import Lesson, Step, TrainingFailed
+from cheaptalk.learning.language.trainers.trainer import Step, TrainingExample, TrainingFailed
 from tests.batch_server import BatchServer, Before
 from tests.fakes import at_home
 
@@ -28,9 +28,9 @@ def train(
 ) -> str:
     with pytest.MonkeyPatch.context() as patch, at_home("openai", there.url):
         patch.setenv("OPENAI_API_KEY", "sk-secret")
-        lessons = [Lesson(one) for one in chats]
+        training_examples = [TrainingExample(one) for one in chats]
         return QUICK.train(
-            "openai/gpt-4o", lessons, out, steps.append if steps is not None else None
+            "openai/gpt-4o", training_examples, out, steps.append if steps is not None else None
         )
 
 
@@ -103,7 +103,7 @@ def test_too_few_chats_are_not_sent(tmp_path: Path) -> None:
 def test_a_model_elsewhere_stays_there(tmp_path: Path) -> None:
     with BatchServer() as there:
         name = f"vllm/small@{there.url}"
-        assert QUICK.train(name, [Lesson(one) for one in CHATS], tmp_path).endswith(
+        assert QUICK.train(name, [TrainingExample(one) for one in CHATS], tmp_path).endswith(
             f":iteration-1:0@{there.url}"
         )
         assert QUICK.player(name) == name

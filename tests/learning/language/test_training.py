@@ -14,7 +14,7 @@ from cheaptalk.learning.language.tokens import tokenized
 from cheaptalk.learning.language.trainers import local
 from cheaptalk.learning.language.trainers.local import LocalTraining, fine_tune
 from cheaptalk.learning.language.trainers.losses import Example, padded
-from cheaptalk.learning.language.trainers.trainer import Lesson, Loss, Step, TrainingFailed
+from cheaptalk.learning.language.trainers.trainer import Loss, Step, TrainingExample, TrainingFailed
 from cheaptalk.records.exports.chats import chats
 from tests.tiny_model import make_tiny_model
 
@@ -28,7 +28,7 @@ Chats = list[list[dict[str, str]]]
 def said(tmp_path_factory: pytest.TempPathFactory) -> Chats:
     """Chats of scripted negotiators."""
     study: dict[str, Any] = {
-        "name": "said", "deals": 12, "games": [{"game": "deal_or_no_deal"}],
+        "name": "said", "instances": 12, "games": [{"game": "deal_or_no_deal"}],
         "players": {"honest": "honest"}, "pairing": "self",
     }  # fmt: skip
     file = tmp_path_factory.mktemp("said") / "s.sqlite"
@@ -38,8 +38,8 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Chats:
     return [json.loads(json.dumps(one.as_json()))["messages"] for one in told]
 
 
-def lessons(said: Chats) -> list[Lesson]:
-    return [Lesson(one) for one in said]
+def training_examples(said: Chats) -> list[TrainingExample]:
+    return [TrainingExample(one) for one in said]
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +72,11 @@ def test_a_model_learns_what_players_said(
 ) -> None:
     steps: list[Step] = []
     settings = LocalTraining(epochs=6, batch=8, rate=rate, lora=lora)
-    fine_tune(base, lessons(said), tmp_path / "tuned", settings, steps.append)
+    fine_tune(base, training_examples(said), tmp_path / "tuned", settings, steps.append)
     assert steps[-1].done == steps[-1].of == 18
     first, last = (fmean(one.loss for one in part) for part in (steps[:3], steps[-3:]))
     assert last < first - 0.05
-    fine_tune(base, lessons(said), tmp_path / "again", settings)
+    fine_tune(base, training_examples(said), tmp_path / "again", settings)
     assert weights(tmp_path / "tuned").equal(weights(tmp_path / "again"))
     assert not weights(tmp_path / "tuned").equal(weights(base))
 
@@ -102,11 +102,13 @@ def test_a_model_comes_to_prefer_the_better_chats(
     said: Chats, base: Path, tmp_path: Path, loss: Loss
 ) -> None:
     better, worse = said[:6], said[6:12]
-    taught = [Lesson(one, 2.0) for one in better]
+    taught = [TrainingExample(one, 2.0) for one in better]
     if loss == "dpo":
-        taught = [Lesson(*pair) for pair in zip(better, [1.0] * 6, worse, strict=True)]
+        taught = [TrainingExample(*pair) for pair in zip(better, [1.0] * 6, worse, strict=True)]
     elif loss == "grpo":
-        taught = [Lesson(one, 1.0) for one in better] + [Lesson(one, -1.0) for one in worse]
+        taught = [TrainingExample(one, 1.0) for one in better] + [
+            TrainingExample(one, -1.0) for one in worse
+        ]
     settings = LocalTraining(epochs=4, batch=4, rate=1e-2)
     fine_tune(base, taught, tmp_path / "out", settings, loss=loss)
     gained = [
@@ -122,14 +124,14 @@ def test_a_model_that_is_to_stay_near_its_reference_moves_less(
     moved = []
     for kl in (0.0, 50.0):
         settings = LocalTraining(epochs=4, batch=4, rate=1e-2, kl=kl)
-        fine_tune(base, lessons(said[:6]), tmp_path / f"{kl}", settings, reference=base)
+        fine_tune(base, training_examples(said[:6]), tmp_path / f"{kl}", settings, reference=base)
         moved.append(sum(likely(tmp_path / f"{kl}", said[:6])) - sum(likely(base, said[:6])))
     assert moved[1] < moved[0] / 2
 
 
 def test_what_was_trained_sits_down_at_a_table(base: Path, tmp_path: Path) -> None:
     study: dict[str, Any] = {
-        "name": "seated", "deals": 1, "games": [{"game": "deal_or_no_deal"}],
+        "name": "seated", "instances": 1, "games": [{"game": "deal_or_no_deal"}],
         "players": {"model": {"model": f"hf/{base}", "max_tokens": 8, "tries": 2}},
         "pairing": "self",
     }  # fmt: skip
@@ -143,13 +145,16 @@ def test_what_was_trained_sits_down_at_a_table(base: Path, tmp_path: Path) -> No
 def test_what_cannot_be_trained_is_said_in_a_sentence(said: Chats, tmp_path: Path) -> None:
     plain = LocalTraining()
     with pytest.raises(TrainingFailed, match="is no language model that can be loaded"):
-        fine_tune(tmp_path, lessons(said), tmp_path / "out", plain)
+        fine_tune(tmp_path, training_examples(said), tmp_path / "out", plain)
     tiny = make_tiny_model(tmp_path / "tiny")
     with pytest.raises(TrainingFailed, match="no chat to learn from"):
         fine_tune(tiny, [], tmp_path / "out", plain)
     with pytest.raises(TrainingFailed, match="stopped being numbers"):
         fine_tune(
-            tiny, lessons(said[:2]), tmp_path / "out", LocalTraining(rate=1e30, batch=1, epochs=2)
+            tiny,
+            training_examples(said[:2]),
+            tmp_path / "out",
+            LocalTraining(rate=1e30, batch=1, epochs=2),
         )
     assert not (tmp_path / "out").exists()
 
@@ -169,9 +174,9 @@ def test_with_too_little_memory_fewer_chats_are_learned_at_once(
 
     monkeypatch.setattr(local, "_trained", cramped)
     settings = LocalTraining(epochs=1, batch=8)
-    fine_tune(tiny, lessons(said[:4]), tmp_path / "out", settings)
+    fine_tune(tiny, training_examples(said[:4]), tmp_path / "out", settings)
     assert asked == [(8, False), (8, True), (4, True), (2, True)]
     room = 0
     with pytest.raises(TrainingFailed, match="too little memory to learn from a single chat"):
-        fine_tune(tiny, lessons(said[:4]), tmp_path / "none", settings)
+        fine_tune(tiny, training_examples(said[:4]), tmp_path / "none", settings)
     assert not (tmp_path / "none").exists()

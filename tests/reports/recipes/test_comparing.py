@@ -1,4 +1,4 @@
-"""Two studies side by side: paired where they share deals, cell by cell elsewhere."""
+"""Two studies side by side: paired where they share instances, cell by cell elsewhere."""
 
 import json
 import math
@@ -25,7 +25,7 @@ FIRST: dict[str, Any] = {
     "seed": 3,
     "games": [{"game": "bargaining", "fixed": {"horizon": 6}}],
     "players": {"fair": {"strategy": "equal_split"}, "luck": {"strategy": "random"}},
-    "deals": 12,
+    "instances": 12,
 }
 SECOND = FIRST | {
     "name": "second",
@@ -43,7 +43,7 @@ TWO_GAMES = FIRST | {
         "us": {"strategies": {"bargaining": "equal_split", "negotiation": "zero_intelligence"}},
         "luck": {"strategies": {"bargaining": "random", "negotiation": "random"}},
     },
-    "deals": 8,
+    "instances": 8,
 }
 TWO_CHANGED = TWO_GAMES | {
     "name": "two-games-changed",
@@ -73,10 +73,10 @@ def compared(store: Path, *studies: str, **options: Any) -> pl.DataFrame:
 
 
 def gains(store: Path, study: str, label: str) -> dict[tuple[str, str], float]:
-    """What a player got as Alice, by rival and deal."""
+    """What a player got as Alice, by rival and instance."""
     with ct.Store.open(store) as opened:
         return {
-            (one.label("bob"), one.deal_key): one.payoffs["alice"] / 10_000
+            (one.label("bob"), one.instance_key): one.payoffs["alice"] / 10_000
             for one in opened.records(study)
             if one.label("alice") == label and one.payoffs
         }
@@ -87,43 +87,47 @@ def row_of(frame: pl.DataFrame, who: str, score: str = "Alice gain") -> dict[str
     return frame.row(by_predicate=chosen, named=True)
 
 
-def test_matches_on_the_same_deals_are_paired(store: Path) -> None:
+def test_matches_on_the_same_instances_are_paired(store: Path) -> None:
     row = row_of(compared(store, "first", "second"), "fair")
     before, after = gains(store, "first", "fair"), gains(store, "second", "fair")
     assert row["difference.n"] == len(before) == 24
     assert row["difference.clusters"] == 12
     differences = {key: after[key] - before[key] for key in before}
     assert row["difference"] == pytest.approx(np.mean(list(differences.values())))
-    by_deal: dict[str, list[float]] = {}
-    for (_, deal), value in differences.items():
-        by_deal.setdefault(deal, []).append(value - row["difference"])
-    off = np.array([sum(values) / 24 for values in by_deal.values()])
+    by_instance: dict[str, list[float]] = {}
+    for (_, instance), value in differences.items():
+        by_instance.setdefault(instance, []).append(value - row["difference"])
+    off = np.array([sum(values) / 24 for values in by_instance.values()])
     limits = wider_interval(off, row["difference"], 11)
     assert (row["difference.low"], row["difference.high"]) == pytest.approx(limits)
     low, high = wider_interval(off, row["difference"], 11, 1 - row["p"])
     assert min(abs(low), abs(high)) == pytest.approx(0, abs=1e-9)
 
 
-def test_other_deals_are_compared_by_what_each_deal_came_to_in_all_pairings(store: Path) -> None:
+def test_other_instances_are_compared_by_what_each_instance_came_to_in_all_pairings(
+    store: Path,
+) -> None:
     row = row_of(compared(store, "first", "elsewhere"), "luck")
-    by_deal: list[list[float]] = []
+    by_instance: list[list[float]] = []
     for study in ("first", "elsewhere"):
         found = gains(store, study, "luck")
-        deals = {deal for _, deal in found}
-        by_deal.append([(found["fair", deal] + found["luck", deal]) / 2 for deal in deals])
+        instances = {instance for _, instance in found}
+        by_instance.append(
+            [(found["fair", instance] + found["luck", instance]) / 2 for instance in instances]
+        )
     assert row["difference.n"] == 2
-    assert row["difference"] == pytest.approx(np.mean(by_deal[1]) - np.mean(by_deal[0]))
-    welch = stats.ttest_ind(by_deal[1], by_deal[0], equal_var=False)
+    assert row["difference"] == pytest.approx(np.mean(by_instance[1]) - np.mean(by_instance[0]))
+    welch = stats.ttest_ind(by_instance[1], by_instance[0], equal_var=False)
     assert row["difference.low"] <= welch.confidence_interval().low + 1e-12
     assert row["difference.high"] >= welch.confidence_interval().high - 1e-12
     assert row["p"] >= welch.pvalue - 1e-12
 
 
-def test_equal_players_seldom_differ_though_their_pairings_share_deals() -> None:
+def test_equal_players_seldom_differ_though_their_pairings_share_instances() -> None:
     luck = np.random.default_rng(7)
     seldom = 0
     for _ in range(300):
-        before, after = (played(luck, pairings=6, deals=10) for _ in range(2))
+        before, after = (played(luck, pairings=6, instances=10) for _ in range(2))
         found = difference(before, after, "gain", paired=False)
         assert found is not None
         assert (found.n, found.clusters) == (12, 20)
@@ -133,7 +137,7 @@ def test_equal_players_seldom_differ_though_their_pairings_share_deals() -> None
 
 
 def test_what_floating_point_leaves_is_no_difference_that_varies() -> None:
-    before = played(np.random.default_rng(7), pairings=6, deals=37)
+    before = played(np.random.default_rng(7), pairings=6, instances=37)
     before = before.with_columns(pl.col("gain").first().over("pairing"))
     found = difference(before, before.with_columns(pl.col("gain") + 0.7), "gain", paired=False)
     assert found is not None
@@ -149,7 +153,7 @@ def test_pairings_with_an_instance_each_show_no_spread_and_no_change() -> None:
         before, after = (
             pl.DataFrame([
                 {"who": "p", "configuration": f"c{cell}", "pairing": f"q{rival} / p",
-                 "deal": f"{rival}", "repeat": 0, "x": draw.normal()}
+                 "instance": f"{rival}", "repeat": 0, "x": draw.normal()}
                 for cell in range(5) for rival in range(3)
             ])
             for _ in range(2)
@@ -161,7 +165,7 @@ def test_pairings_with_an_instance_each_show_no_spread_and_no_change() -> None:
 
 
 def test_rounding_errors_are_no_change() -> None:
-    before = played(np.random.default_rng(3), pairings=3, deals=4)
+    before = played(np.random.default_rng(3), pairings=3, instances=4)
     after = before.with_columns(pl.col("gain") * (1 + 3e-16)).sample(fraction=1, shuffle=True)
     for paired in (True, False):
         found = difference(before, after, "gain", paired)
@@ -174,10 +178,11 @@ def outcomes(luck: np.random.Generator, instances: Sequence[int], share: float) 
     """Wins of a player, with so many instances in each configuration."""
     return pl.DataFrame(
         {
-            "who": "gpt", "configuration": str(place), "pairing": "gpt / rival", "deal": str(deal),
+            "who": "gpt", "configuration": str(place), "pairing": "gpt / rival",
+            "instance": str(instance),
             "repeat": 0, "gain": float(luck.random() < share),
         }
-        for place, count in enumerate(instances) for deal in range(count)
+        for place, count in enumerate(instances) for instance in range(count)
     )  # fmt: skip
 
 
@@ -210,9 +215,9 @@ def test_one_instance_in_one_configuration_leaves_the_others_tested() -> None:
 
 
 def test_a_difference_with_about_one_degree_of_freedom_is_inconclusive() -> None:
-    rows = [("gpt", "a", "x", str(deal), 0, gain) for deal, gain in enumerate((0.1, 0.3))]
+    rows = [("gpt", "a", "x", str(instance), 0, gain) for instance, gain in enumerate((0.1, 0.3))]
     before = pl.DataFrame(
-        rows, ["who", "configuration", "pairing", "deal", "repeat", "gain"], orient="row"
+        rows, ["who", "configuration", "pairing", "instance", "repeat", "gain"], orient="row"
     )
     after = before.with_columns(gain=pl.Series([0.5, 0.9]))
     found = difference(before, after, "gain", True, (0.0, 1.0))
@@ -224,16 +229,16 @@ def test_a_difference_with_about_one_degree_of_freedom_is_inconclusive() -> None
     assert (alike.p, alike.limits) == (0.5, (None, None))  # two instances of one sign
 
 
-def played(luck: np.random.Generator, *, pairings: int, deals: int) -> pl.DataFrame:
-    """Matches in two configurations whose deals move all pairings alike."""
+def played(luck: np.random.Generator, *, pairings: int, instances: int) -> pl.DataFrame:
+    """Matches in two configurations whose instances move all pairings alike."""
     rows = []
     for configuration, scale in (("a", 1.0), ("b", 2.0)):
-        moved = scale * luck.normal(size=deals)
-        gained = moved[:, None] + luck.normal(size=(deals, pairings))
+        moved = scale * luck.normal(size=instances)
+        gained = moved[:, None] + luck.normal(size=(instances, pairings))
         rows += [
             {"who": "gpt", "configuration": configuration, "pairing": f"gpt / {rival}",
-             "deal": f"{deal}", "repeat": 0, "gain": gained[deal, rival]}
-            for deal in range(deals) for rival in range(pairings)
+             "instance": f"{instance}", "repeat": 0, "gain": gained[instance, rival]}
+            for instance in range(instances) for rival in range(pairings)
         ]  # fmt: skip
     return pl.DataFrame(rows)
 
@@ -248,7 +253,7 @@ def test_one_player_can_stand_for_another(store: Path) -> None:
 
 def test_two_players_cannot_stand_for_the_same_one(store: Path) -> None:
     """Each match of the first study would otherwise be paired with several of the second."""
-    with pytest.raises(ct.CheaptalkError, match="fair and luck cannot both stand for fair"):
+    with pytest.raises(ct.CheaptalkError, match="fair and luck can't both replace fair"):
         compared(store, "first", "second", renamed={"luck": "fair", "fair": "fair"})
 
 
@@ -265,19 +270,17 @@ def test_matches_that_belong_to_both_studies_are_left_out(
             found = ct.reports.compare(opened, "first", "second", other_store=other_store)
             assert found.tables["compare-bargaining"].frame.equals(frame)
             said = found.answers["Bargaining"]
-            assert said.endswith(" 12 matches belong to both studies, and are left out.")
+            assert said.endswith(" 12 matches belong to both studies and are excluded.")
     done = cheaptalk("compare", "first", "first", "--store", str(store))
     assert done.status == 1
-    assert "nothing in common but 48 stored matches, which cannot differ" in " ".join(
-        done.out.split()
-    )
+    assert "share only 48 stored matches, so nothing can differ" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize(
     ("shift", "sentence"),
     [
         (0, "nothing changed: the outcome is the same in all 48 pairs of matches."),
-        (1, "no change can be told from chance, of 20 differences."),  # of equal means
+        (1, "no significant change in 20 differences."),  # of equal means
     ],
 )
 def test_only_equal_outcomes_show_that_nothing_changed(
@@ -287,9 +290,9 @@ def test_only_equal_outcomes_show_that_nothing_changed(
     with ct.Store.open(store) as opened:
         before, after = Evidence(opened, "first"), Evidence(opened, "first")
         frames = cast("dict[str, pl.DataFrame]", after.frames)
-        instances = pl.col("deal").gather((pl.int_range(pl.len()) + shift) % pl.len())
-        frames["bargaining"] = frames["bargaining"].sort("deal").with_columns(
-            instances.over("configuration", "pairing"), match=pl.col("match") + " again"
+        instances = pl.col("instance").gather((pl.int_range(pl.len()) + shift) % pl.len())
+        frames["bargaining"] = frames["bargaining"].sort("instance").with_columns(
+            instances.over("configuration", "pairing"), match=pl.col("match_id") + " again"
         )  # fmt: skip
         made = [*_Comparison(after, {}, ("bargaining",)).changes("bargaining", before)]
     assert isinstance(made[0], Answer)
@@ -297,7 +300,9 @@ def test_only_equal_outcomes_show_that_nothing_changed(
 
 
 def test_an_outcome_that_only_one_study_defines_has_changed() -> None:
-    pair = pl.DataFrame({"configuration": "c", "pairing": "a / b", "deal": ["0", "1"], "repeat": 0})
+    pair = pl.DataFrame(
+        {"configuration": "c", "pairing": "a / b", "instance": ["0", "1"], "repeat": 0}
+    )
     before = pair.with_columns(x=pl.Series([1.0, None]), y=pl.Series([True, False]))
     assert unchanged_pairs(before, before, ["x", "y"]) == 2
     assert unchanged_pairs(before, before.with_columns(x=1.0), ["x", "y"]) is None
@@ -337,12 +342,15 @@ def test_the_command_prints_writes_and_names_what_is_wrong(
     assert json.loads(told.out)["tables"]["compare-bargaining"][0]["who"] == "fair"
     for arguments, sentence in (
         (("first", "third"), 'no study "third"'),
-        (("first", "named", "--as", "new"), '"new" is not NEW=OLD'),
+        (("first", "named", "--alias", "new"), 'expected ALIAS=NAME, got "new"'),
         (
-            ("first", "named", "--as", "knew=fair"),
+            ("first", "named", "--alias", "knew=fair"),
             'no player "knew" (did you mean "new"?) in named',
         ),
-        (("first", "named", "--as", "new=air"), 'no player "air" (did you mean "fair"?) in first'),
+        (
+            ("first", "named", "--alias", "new=air"),
+            'no player "air" (did you mean "fair"?) in first',
+        ),
     ):
         wrong = cheaptalk("compare", *arguments, *where)
         assert wrong.status == 2
@@ -356,8 +364,8 @@ def test_what_is_in_the_way_is_not_replaced_and_nothing_else_is_written(
     (tmp_path / "study.yaml").write_text("mine")
     kept = store.read_bytes()
     for options, sentence in (
-        (("--out", str(store)), "is a store, which is not replaced"),
-        (("--out", "study.yaml"), "study.yaml is there, and such a file is not replaced"),
+        (("--out", str(store)), "is a store and is not overwritten"),
+        (("--out", "study.yaml"), "study.yaml is an existing YAML file and is not overwritten"),
         (("--out", "page.html", "--tables", "file"), "file is a file; name a folder"),
         (("--out", "page.html", "--figures", "file"), "file is a file; name a folder"),
     ):

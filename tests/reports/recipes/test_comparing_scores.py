@@ -28,14 +28,14 @@ def compared(folder: Path, before: dict[str, Any], after: dict[str, Any]) -> ct.
 @pytest.mark.parametrize(
     ("game", "roles"),
     [
-        ("guessing", {"Left", "Right"}),  # two roles, and no measure of a gain
+        ("guessing", {"Left", "Right"}),  # two roles, and no metric of a gain
         ("collecting", {"Giver", "Keeper"}),  # several seats share a role, and one does not
     ],
 )
 def test_payoffs_are_compared_for_each_role_without_a_gain(
     game: str, roles: set[str], tmp_path: Path
 ) -> None:
-    changes = {"games": [{"game": game}], "players": {"a": {"strategy": "random"}}, "deals": 3}
+    changes = {"games": [{"game": game}], "players": {"a": {"strategy": "random"}}, "instances": 3}
     changes["pairing"] = "all"
     found = compared(tmp_path, changes, changes | {"seed": 9})
     rows = found.tables[f"compare-{game}"].frame.filter("gain")
@@ -44,16 +44,16 @@ def test_payoffs_are_compared_for_each_role_without_a_gain(
 
 
 def test_every_game_has_a_gain_for_each_role() -> None:
-    """A role without a measure is compared by its payoff, so that a measure must be a gain."""
+    """A role without a metric is compared by its payoff, so that a metric must be a gain."""
     for box in games().values():
-        own = [measure for measure in box.measures.values() if measure.role]
-        assert all(measure.name.endswith("_gain") for measure in own), box.name
+        own = [metric for metric in box.metrics.values() if metric.role]
+        assert all(metric.name.endswith("_gain") for metric in own), box.name
 
 
 @pytest.mark.usefixtures("toys")
 def test_a_score_that_all_seats_share_is_one_difference(tmp_path: Path) -> None:
     changes: dict[str, Any] = {
-        "games": [{"game": "guessing"}], "deals": 4,
+        "games": [{"game": "guessing"}], "instances": 4,
         "players": {"x": {"strategy": "random"}, "y": {"strategy": "own_card"}},
         "pairing": [["x", "y"]],
     }  # fmt: skip
@@ -64,7 +64,7 @@ def test_a_score_that_all_seats_share_is_one_difference(tmp_path: Path) -> None:
         ("x", "Left", "Payoff Left"),
         ("y", "Right", "Payoff Right"),
     ]
-    assert "of 3 differences" in found.answers["Guessing"]
+    assert "in 3 differences" in found.answers["Guessing"]
 
 
 def stores(folder: Path, *refused: int) -> list[Path]:
@@ -112,7 +112,7 @@ def test_unpaired_studies_that_lack_different_shares_are_no_fair_comparison(tmp_
         ct.run(study(**with_model(), seed=9), other, models=Refusing(0))
         with ct.Store.open(first) as store:
             found = ct.reports.compare(store, "small", "small", other_store=other)
-    assert "a difference can come from which of them finished" in found.answers["Bargaining"]
+    assert "differences may reflect which matches finished" in found.answers["Bargaining"]
 
 
 def test_a_study_without_a_result_says_what_became_of_its_matches(tmp_path: Path) -> None:
@@ -132,18 +132,18 @@ def test_planned_matches_that_have_not_begun_are_no_unchanged_ones(tmp_path: Pat
         with ct.Store.open(first) as store:
             found = ct.reports.compare(store, "small", "small", other_store=halted)
     said = found.answers["Bargaining"]
-    assert "planned matches of “small” have not begun." in said
+    assert "planned matches of “small” have not started." in said
     assert "nothing changed" not in said
 
 
 @pytest.mark.usefixtures("toys")
 def test_an_inconclusive_difference_is_not_said_to_be_constant(tmp_path: Path) -> None:
     """A difference without an interval was said to be one that did not vary."""
-    changes: dict[str, Any] = {"games": [{"game": "guessing"}], "deals": 2, "pairing": "all"}
+    changes: dict[str, Any] = {"games": [{"game": "guessing"}], "instances": 2, "pairing": "all"}
     random, card = ({"players": {"a": {"strategy": way}}} for way in ("random", "own_card"))
     found = compared(tmp_path, changes | random, changes | card)
     table = found.tables["compare-guessing"]
     rows = table.frame.filter(pl.col("difference.low").is_null(), pl.col("difference") != 0)
     assert rows.height
     spreads = [estimate(row, "difference").spread(2) for row in rows.iter_rows(named=True)]
-    assert "did not vary" not in spreads
+    assert "constant" not in spreads

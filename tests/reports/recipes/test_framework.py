@@ -69,8 +69,8 @@ def page(well: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("cell", "text"),
     [
-        (Estimate(3.0, error=0.0), "did not vary"),
-        (Estimate(3.0, 3.0, 3.0, error=0.0), "did not vary"),
+        (Estimate(3.0, error=0.0), "constant"),
+        (Estimate(3.0, 3.0, 3.0, error=0.0), "constant"),
         (Estimate(1.0, 0.74, 1.0, error=0.0, clusters=10), "at least 0.74 (10 of 10)"),
         (Estimate(3.0, error=0.25), "(0.25)"),
         (Estimate(3.0), ""),
@@ -82,7 +82,7 @@ def test_a_number_that_never_varied_says_so(cell: Estimate, text: str) -> None:
 
 def test_games_that_never_varied_have_no_interval_together() -> None:
     rows = {"player": "a", "game": ["x"] * 3 + ["y"] * 3, "configuration": "c",
-            "deal": [1, 2, 3] * 2, "score": [1.0] * 3 + [2.0] * 3}  # fmt: skip
+            "instance": [1, 2, 3] * 2, "score": [1.0] * 3 + [2.0] * 3}  # fmt: skip
     found = over_games(means(pl.DataFrame(rows), ["score"], ["player", "game"]), "score")
     row = found.row(0, named=True)
     assert (row["score"], row["score.low"], row["score.high"]) == (1.5, None, None)
@@ -90,7 +90,7 @@ def test_games_that_never_varied_have_no_interval_together() -> None:
 
 def test_a_single_game_has_together_the_interval_that_it_has_alone() -> None:
     rows = {"player": "a", "game": "x", "configuration": "c",
-            "deal": range(6), "score": [1.0, 1.0, 2.0, 1.0, 9.0, 1.0]}  # fmt: skip
+            "instance": range(6), "score": [1.0, 1.0, 2.0, 1.0, 9.0, 1.0]}  # fmt: skip
     found = means(pl.DataFrame(rows), ["score"], ["player", "game"])
     ends = ["score", "score.low", "score.high"]
     assert over_games(found, "score").select(ends).equals(found.select(ends))
@@ -118,18 +118,20 @@ def test_a_table_prints_its_numbers_with_what_is_known_of_their_uncertainty() ->
         ({"gain.clusters": 3, "gain.wanted": None}, None),
     ],
 )
-def test_an_interval_of_few_deals_has_a_caution_unless_its_method_says_that_they_are_enough(
+def test_an_interval_of_few_instances_has_a_caution_unless_its_method_says_that_they_are_enough(
     known: dict[str, int | None], few: int | None
 ) -> None:
     frame = NUMBERS.head(1).drop("gain.n").with_columns(**{k: pl.lit(v) for k, v in known.items()})
     table = ReportTable("gains", "Gains", frame, COLUMNS)
     assert table.cell(next(iter(table.rows)), COLUMNS[1]).wanted == few
-    assert (f"{few:,} would do" in table.caution) if few else table.caution == ""
+    assert (f"{few:,} would suffice" in table.caution) if few else table.caution == ""
 
 
 def test_a_table_refuses_what_is_no_number_and_columns_that_are_not_there() -> None:
     frame = pl.DataFrame({"player": ["a"], "gain": [float("nan")]})
-    with pytest.raises(ValueError, match="column gain of table gains has a number that is none"):
+    with pytest.raises(
+        ValueError, match="column gain of table gains has a number that is not finite"
+    ):
         ReportTable("gains", "Gains", frame, COLUMNS)
     with pytest.raises(ValueError, match="table gains has no column gain"):
         ReportTable("gains", "Gains", frame.drop("gain"), COLUMNS)
@@ -167,7 +169,7 @@ def test_what_was_played_counts_answers_messages_and_words(well: Path) -> None:
 
 def test_too_few_draws_and_unknown_recipes_are_refused(well: Path) -> None:
     with ct.Store.open(well) as store:
-        with pytest.raises(ValueError, match="100 draws at least, not 5"):
+        with pytest.raises(ValueError, match="at least 100, not 5"):
             findings(store, "well", RECIPE, draws=5)
         with pytest.raises(ct.CheaptalkError, match=r'no recipe "metagames" .did you mean'):
             findings(store, "well", "metagames")
@@ -235,7 +237,7 @@ def test_a_codebook_tells_what_plainly_named_columns_hold(tmp_path: Path) -> Non
         Header("who", "Player"),
         Header("gain gpt-4 (all)", "Gain", "points", 1, "The mean.", group="GPT-4"),
     )
-    table = ReportTable("gains", "Gains", frame, columns, "By deal.", printed="Table 2")
+    table = ReportTable("gains", "Gains", frame, columns, "By instance.", printed="Table 2")
     *_, last = write_tables({"gains": table}, tmp_path)
     assert pl.read_csv(tmp_path / "gains.csv").columns == [
         "who", "gain_gpt_4_all", "gain_gpt_4_all_low", "gain_gpt_4_all_n", "gain_gpt_4_all_2",
@@ -243,11 +245,17 @@ def test_a_codebook_tells_what_plainly_named_columns_hold(tmp_path: Path) -> Non
     ]  # fmt: skip
     assert last == tmp_path / "codebook.csv"
     assert pl.read_csv(last).fill_null("").rows() == [
-        ("gains", "", "Gains", "", "Table 2. By deal."),
+        ("gains", "", "Gains", "", "Table 2. By instance."),
         ("gains", "who", "Player", "", ""),
         ("gains", "gain_gpt_4_all", "GPT-4: Gain", "points", "The mean."),
-        ("gains", "gain_gpt_4_all_low", "GPT-4: Gain", "points", "Lower end of its interval."),
-        ("gains", "gain_gpt_4_all_n", "GPT-4: Gain", "", "How many observations are behind it."),
+        (
+            "gains",
+            "gain_gpt_4_all_low",
+            "GPT-4: Gain",
+            "points",
+            "Lower bound of the confidence interval.",
+        ),
+        ("gains", "gain_gpt_4_all_n", "GPT-4: Gain", "", "Number of observations."),
         ("gains", "gain_gpt_4_all_2", "", "", "Not shown in the table."),
         ("gains", "games", "", "", "Not shown in the table."),
     ]
@@ -261,9 +269,9 @@ def test_a_wrong_recipe_is_one_sentence_and_nothing_is_written(
     assert 'no recipe "gleee"' in done.err
     done = cheaptalk("report", "well", "--store", str(well), "--recipe", "chips")
     assert done.status == 2
-    assert "well holds nothing of the recipe chips: " in done.said
-    done = cheaptalk("report", "well", "--store", str(well), "--set", "x=1")
-    assert (done.status, "only a recipe has options" in done.err) == (2, True)
+    assert "well has no data for the recipe chips: " in done.said
+    done = cheaptalk("report", "well", "--store", str(well), "--recipe-option", "x=1")
+    assert (done.status, "requires --recipe" in done.err) == (2, True)
     assert list(tmp_path.iterdir()) == []
 
 

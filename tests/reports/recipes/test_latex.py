@@ -48,9 +48,9 @@ def test_bold_numbers_and_stars() -> None:
     frame = pl.DataFrame(
         {"who": ["a"], "x": [-0.5], "x.bold": [True], "x.stars": ["**"], "x.error": [0.25]}
     )
-    table = ReportTable("t", "T", frame, (Header("who", "Who"), Header("x", "X", places=2)))
+    table = ReportTable("t", "T", frame, (Header("who", "Who"), Header("x", "X", decimals=2)))
     assert r"a & $\mathbf{-0.50}$$^{**}$ ($0.25$) \\" in latex(table)
-    apart = Header("x", "X", places=2, spread=False)
+    apart = Header("x", "X", decimals=2, spread=False)
     assert r"a & $\mathbf{-0.50}$$^{**}$ \\" in latex(
         ReportTable("t", "T", frame, (Header("who", "Who"), apart))
     )

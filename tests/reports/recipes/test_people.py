@@ -41,19 +41,19 @@ def test_a_report_tells_of_people_where_there_are_any(played: Store, tmp_path: P
     people.come("lobby", None)
     found = made(played)
     assert found.answers["People"].startswith(
-        "5 participants came, and 4 (80 %) completed. People were spread as evenly as chance has "
-        "it over 2 treatments (largest difference 2, p = 0.317). 4 participants earned $1.38 on "
+        "5 participants arrived, and 4 (80 %) completed. The assignment to 2 treatments shows no "
+        "significant imbalance (largest difference 2, p = 0.317). 4 participants earned $1.38 on "
         "average (95 % interval "
     )
     stages = found.charts["people-by-stage"].panels[0]
-    assert stages.y.names == ("Came", "Began a game", "Finished a game", "Completed")
+    assert stages.y.names == ("Arrived", "Started a game", "Finished a game", "Completed")
     assert [box.x[1] for box in boxes(stages)] == [5, 4, 4, 4]
     pay = {row["title"]: row for row in found.tables["pay"].rows}
     assert [pay["Bonus"][key] for key in ("people", "total", "out")] == [3, 1.5, 0.0]
-    assert pay["In all"]["mean"] == 5.5 / 4
+    assert pay["Total"]["mean"] == 5.5 / 4
     write_findings(found, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert "How visits ended" in page
+    assert "Endings" in page
     assert "Lovelace" not in page
 
 
@@ -61,31 +61,31 @@ def test_intervals_of_scores_are_clustered_by_participant(store: Store) -> None:
     """Two people with habits of their own: their matches are not as many independent ones."""
     ct.run(ct.Study(
         name=STUDY, games=[{"game": "bargaining"}], players={"one": "random"}, pairing="self",
-        deals=12,
+        instances=12,
     ), store)  # fmt: skip
     before = GameScores("bargaining", *game_of(store)).players["alice"].row(0, named=True)
-    matches = Evidence(store, STUDY).frames["bargaining"].sort("payoff.alice")["match"].to_list()
+    matches = Evidence(store, STUDY).frames["bargaining"].sort("payoff_alice")["match_id"].to_list()
     people = People(store, STUDY)
     for own in (matches[:6], matches[6:]):
         people.come("end", "complete", [], [
-            {"treatment": "t", "state": "finished", "match": match} for match in own
+            {"treatment": "t", "state": "finished", "match_id": match} for match in own
         ])  # fmt: skip
     after = GameScores("bargaining", *game_of(store)).players["alice"].row(0, named=True)
-    assert after["payoff.alice"] == before["payoff.alice"]
-    assert after["payoff.alice.error"] > 1.3 * before["payoff.alice.error"]
-    assert after["payoff.alice.freedom"] == pytest.approx(1)
-    assert after["payoff.alice.wanted"] is not None
+    assert after["payoff_alice"] == before["payoff_alice"]
+    assert after["payoff_alice.error"] > 1.3 * before["payoff_alice.error"]
+    assert after["payoff_alice.freedom"] == pytest.approx(1)
+    assert after["payoff_alice.wanted"] is not None
 
 
 def game_of(store: Store) -> tuple[pl.DataFrame, Mapping[str, str]]:
     evidence = Evidence(store, STUDY)
-    return evidence.frames["bargaining"], evidence.places["bargaining"]
+    return evidence.frames["bargaining"], evidence.seats["bargaining"]
 
 
 def test_people_who_play_nothing_and_are_paid_nothing_are_told_of(played: Store) -> None:
     People(played, STUDY).come("consent")
     found = made(played)
-    assert found.answers["People"] == "1 participant came, and 0 (0 %) completed."
+    assert found.answers["People"] == "1 participant arrived, and 0 (0 %) completed."
     assert not {"people-by-treatment", "pay"} & found.tables.keys()
 
 

@@ -37,7 +37,7 @@ OLD: dict[str, Any] = {
         "fair": {"strategies": {"bargaining": "equal_split", "persuasion": SELLERS["fair"]}},
         "luck": {"strategies": {"bargaining": "random", "persuasion": "random"}},
     },
-    "deals": 6,
+    "instances": 6,
 }
 NEW = OLD | {
     "name": "new",
@@ -51,7 +51,7 @@ TABLES: dict[str, Any] = {
         "zero": {"strategy": "fixed", "choices": [0]},
         "high": {"strategy": "fixed", "choices": [90]},
     },
-    "deals": 3,
+    "instances": 3,
 }
 ONE = OLD | {"name": "one", "players": {"fair": OLD["players"]["fair"]}}
 
@@ -112,7 +112,9 @@ def test_a_match_in_two_studies_counts_once(store: Path) -> None:
     assert both["overall.n"].to_list() == alone["overall.n"].to_list()
 
 
-def test_the_overall_standing_on_few_deals_is_marked_as_those_of_its_games_are(store: Path) -> None:
+def test_the_overall_standing_on_few_instances_is_marked_as_those_of_its_games_are(
+    store: Path,
+) -> None:
     found = board(store, "new", games=["bargaining"]).tables["leaderboard"]
     wanted = found.frame.select("overall.wanted", "bargaining.wanted")
     assert wanted["overall.wanted"].equals(wanted["bargaining.wanted"])
@@ -132,7 +134,7 @@ def test_who_skipped_games_stands_apart_with_what_is_lacking(store: Path) -> Non
     apart = found.tables["not-ranked"].frame
     assert apart["player"].to_list() == ["high", "zero"]
     assert apart["lacks"][0] == (
-        "6 of 6 combinations of configuration and role, of Bargaining, Persuasion"
+        "6 of 6 combinations of configuration and role in Bargaining, Persuasion"
     )
     assert apart["z"][1] > 0 > apart["z"][0]
     assert "zero" not in found.answers["Standing"]
@@ -140,7 +142,7 @@ def test_who_skipped_games_stands_apart_with_what_is_lacking(store: Path) -> Non
 
 def test_one_who_played_a_part_of_what_others_did_is_not_ranked(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
-    best = {"name": "best", "players": NEW["players"], "deals": 6, "seed": 3,
+    best = {"name": "best", "players": NEW["players"], "instances": 6, "seed": 3,
             "games": [{"game": "bargaining", "fixed": {"horizon": 6, "money": 100}}],
             "pairing": [["tough", "luck"]]}  # fmt: skip
     with ct.Store.open(path, create=True) as opened:
@@ -155,12 +157,12 @@ def test_one_who_played_a_part_of_what_others_did_is_not_ranked(tmp_path: Path) 
 
 def test_nobody_is_ranked_where_no_two_played_the_same(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
-    apart = {"name": "apart", "players": OLD["players"], "deals": 6,
+    apart = {"name": "apart", "players": OLD["players"], "instances": 6,
              "games": [{"game": "bargaining", "fixed": {"horizon": 6}}],
              "pairing": [["fair", "luck"]]}  # fmt: skip
     with ct.Store.open(path, create=True) as opened:
         ct.run(ct.studies.parse_study(apart, "here"), opened)
-    assert board(path, "apart").lacking["Standing"].startswith("nobody can be ranked: no two")
+    assert board(path, "apart").lacking["Standing"].startswith("no player can be ranked: no two")
 
 
 def test_players_who_met_different_opponents_are_not_ranked_together(tmp_path: Path) -> None:
@@ -171,7 +173,7 @@ def test_players_who_met_different_opponents_are_not_ranked_together(tmp_path: P
         for label, share in {"a": 0.5, "b": 0.6, "c": 0.55, "d": 0.65}.items()
     }
     players |= {"soft": {"strategy": "conceder"}, "hard": {"strategy": "boulware"}}
-    study = {"name": "halves", "players": players, "deals": 5,
+    study = {"name": "halves", "players": players, "instances": 5,
              "games": [{"game": "bargaining", "fixed": {"horizon": 6}}],
              "pairing": [["a", "soft"], ["b", "soft"], ["c", "hard"], ["d", "hard"]]}  # fmt: skip
     with ct.Store.open(path, create=True) as opened:
@@ -180,7 +182,7 @@ def test_players_who_met_different_opponents_are_not_ranked_together(tmp_path: P
     assert sorted(shown.tables["leaderboard"].frame["player"]) == ["a", "b"]
     lacks = dict(shown.tables["not-ranked"].frame.select("player", "lacks").iter_rows())
     assert lacks["c"] == "the opponents soft"
-    assert "c" not in shown.answers["Standing"].split(" is first")[0]
+    assert " c " not in shown.answers["Standing"]
 
 
 def test_a_newcomer_who_met_only_some_does_not_split_the_others(store: Path) -> None:
@@ -189,23 +191,23 @@ def test_a_newcomer_who_met_only_some_does_not_split_the_others(store: Path) -> 
         evidence = Evidence(opened, "new")
         frames = cast("dict[str, pl.DataFrame]", evidence.frames)
         frame = frames["bargaining"]
-        met = pl.concat_list("player.alice", "player.bob").list
+        met = pl.concat_list("player_alice", "player_bob").list
         kept = ~met.contains("tough") | met.contains("fair")
         frames["bargaining"] = frame.filter(kept)
         only = _Board((evidence,), ("bargaining",), ())
         shown = [part for part in only.standing(evidence) if isinstance(part, ReportTable)]
     assert sorted(shown[0].frame["player"]) == ["fair", "luck"]
-    assert shown[0].notes[-1].startswith("Matches with tough are left out")
+    assert shown[0].notes[-1].startswith("Matches with tough are excluded")
     assert shown[1].frame["lacks"].to_list() == ["the opponents luck"]
 
 
 def test_a_game_that_never_varied_leaves_no_interval_over_all() -> None:
     """The interval was that of the player's first game."""
     rows = pl.DataFrame([
-        {"player": who, "game": game, "configuration": "c", "deal": f"{deal}",
-         "z": 0.5 if (who, game) == ("still", "persuasion") else deal % 3 - 1.0}
+        {"player": who, "game": game, "configuration": "c", "instance": f"{instance}",
+         "z": 0.5 if (who, game) == ("still", "persuasion") else instance % 3 - 1.0}
         for who in ("still", "moved") for game in ("bargaining", "persuasion")
-        for deal in range(30)
+        for instance in range(30)
     ])  # fmt: skip
     found = over_games(means(rows, ["z"], ["player", "game"], strata=STRATA), "z")
     limits = {row["player"]: (row["z.low"], row["z.high"]) for row in found.iter_rows(named=True)}
@@ -218,8 +220,8 @@ def standing_of(
 ) -> Any:
     """The leaderboard of players with such gains on instances that all of them share."""
     rows = pl.DataFrame([
-        {"game": "bargaining", "role": "alice", "match": f"{who} {at}", "configuration": "c",
-         "deal": f"{at}", "pairing": f"{who} / rival", "player": who, OPPONENTS: ["rival"],
+        {"game": "bargaining", "role": "alice", "match_id": f"{who} {at}", "configuration": "c",
+         "instance": f"{at}", "pairing": f"{who} / rival", "player": who, OPPONENTS: ["rival"],
          "status": "finished", "got": gain, "end": "failed" if gain is None else None,
          PEOPLE: None}
         for who, own in gains.items() for at, gain in enumerate(own)
@@ -231,18 +233,18 @@ def standing_of(
 
 
 def test_matches_on_which_a_player_failed_count_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A player whose matches fail on poor deals was first, "with 95 % confidence"."""
+    """A player whose matches fail on poor instances was first, "with 95 % confidence"."""
     luck = np.random.default_rng(8).normal(size=40).tolist()
     flees = [gain if gain > 0 else None for gain in luck]
     text, frame = standing_of({"steady": luck, "fleeing": flees}, monkeypatch)
     assert text.startswith(("fleeing and steady have the same", "steady and fleeing have the same"))
     assert frame["rank"].to_list() == [1, 1]
     left = sum(gain > 0 for gain in luck)
-    assert f" {40 - left} of {40 + left} results are left out: on the same deal" in text
+    assert f" {40 - left} of {40 + left} results are excluded because a match" in text
 
 
 def test_players_with_the_same_payoffs_tie(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rounding put one of them first, in 96 % of draws, and more deals were asked for."""
+    """Rounding put one of them first, in 96 % of draws, and more instances were asked for."""
     values = [1e-3, 0.1, 0.7, 0.2, 1 / 3, 1e-6, 0.9, 1 / 7]
     gains = {who: values[turn:] + values[:turn] for turn, who in enumerate("abcd")}
     text, frame = standing_of(gains, monkeypatch)
@@ -250,10 +252,10 @@ def test_players_with_the_same_payoffs_tie(monkeypatch: pytest.MonkeyPatch) -> N
     assert frame["overall"].to_list() == [0, 0, 0, 0]
     assert text.startswith(
         "All 4 players have the same mean, 0.00 standard deviations above the average, on these 8 "
-        "deals; that does not show that they are equal: the difference between a and d is 0.00 "
+        "instances; this does not show that they are equal: the difference between a and d is 0.00 "
         "(simultaneous 95 % interval -"
     )
-    assert "more deals" not in text
+    assert "more instances" not in text
 
 
 def test_the_verdict_is_stated_with_the_interval_of_the_lead(
@@ -271,7 +273,7 @@ def test_the_verdict_is_stated_with_the_interval_of_the_lead(
     low = float(text.split("interval ")[1].split(" to ")[0])
     assert 0 < low < lead
     text, _ = standing_of({"a": noise[0], "b": noise[1], "c": noise[2]}, monkeypatch)
-    assert text.startswith("Who is first cannot be told yet")
+    assert text.startswith("No player is clearly first yet")
     assert float(text.split("interval ")[1].split(" to ")[0]) <= 0
 
 
@@ -280,14 +282,14 @@ def test_no_sample_size_is_advised_from_few_degrees_of_freedom(
 ) -> None:
     """Two instances asked for 1,692 times as many."""
     few, _ = standing_of({"a": [0.1, 0.9, 0.4], "b": [0.3, 0.5, 0.45]}, monkeypatch)
-    assert "how many deals would tell cannot be said of so few" in few
+    assert "these are too few instances to estimate how many are needed" in few
     luck = np.random.default_rng(5).normal(size=(2, 40))
     gains = {"a": luck[0], "b": luck[1] - luck[1].mean() + luck[0].mean() - 0.01}
     tiny, _ = standing_of(gains, monkeypatch)
-    assert tiny.endswith("to tell would take more than 100 times as many deals.")
+    assert tiny.endswith("a clear result would need more than 100 times as many instances.")
     gains["b"] -= 0.25
     some, _ = standing_of(gains, monkeypatch)
-    assert re.search(r"about \d+\.\d times as many deals would tell in 4 of 5 studies", some)
+    assert re.search(r"about \d+\.\d times as many instances would show it in 4 of 5 studies", some)
 
 
 def test_one_player_alone_is_no_leaderboard(
@@ -295,22 +297,24 @@ def test_one_player_alone_is_no_leaderboard(
 ) -> None:
     done = cheaptalk("leaderboard", "one", "--store", str(store))
     assert done.status == 1
-    assert "takes finished matches of two players at least" in done.out
+    assert "requires finished matches of at least two players" in done.out
     found = board(store, "new", new=["tough", "luck"])
-    assert "without the new players no match is left" in found.lacking["How ranks moved"]
+    assert "without the new players, no match remains" in found.lacking["Rank changes"]
 
 
 def test_the_command_prints_writes_and_names_what_is_wrong(
     cheaptalk: Command, store: Path, tmp_path: Path
 ) -> None:
     where = ("--store", str(store))
-    done = cheaptalk("leaderboard", "new", "--new", "tough", *where, "--json", "--out", "b.html")
+    done = cheaptalk(
+        "leaderboard", "new", "--newcomer", "tough", *where, "--json", "--out", "b.html"
+    )
     assert done.status == 0, done.err
     assert list(json.loads(done.out)["tables"]) == ["leaderboard", "moves"]
     assert "Ranks by stage" in (tmp_path / "b.html").read_text()
     for arguments, sentence in (
         (("knew",), 'no study "knew"'),
-        (("new", "--new", "rough"), 'no player "rough" (did you mean "tough"?) in new'),
+        (("new", "--newcomer", "rough"), 'no player "rough" (did you mean "tough"?) in new'),
         (("new", "--game", "bargainin"), 'no game "bargainin" (did you mean "bargaining"?)'),
     ):
         wrong = cheaptalk("leaderboard", *arguments, *where)
@@ -324,7 +328,7 @@ def test_the_order_in_which_matches_were_stored_changes_no_digit(
     def backwards(*given: Any) -> Any:
         return ((share, [*reversed(chunk)]) for share, chunk in play_scripted(*given))
 
-    study = ct.studies.parse_study(NEW | {"deals": 40}, "here")
+    study = ct.studies.parse_study(NEW | {"instances": 40}, "here")
     ct.run(study, tmp_path / "one.sqlite")
     monkeypatch.setattr("cheaptalk.studies.runs.run.play_scripted", backwards)
     ct.run(study, tmp_path / "other.sqlite")
@@ -336,7 +340,7 @@ def test_one_name_for_two_models_is_refused() -> None:
     cool = {"model": "openai/gpt", "temperature": 0.2}
     same: dict[str, Any] = {"a": {"gpt": cool}, "b": {"gpt": cool, "fair": {"strategy": "x"}}}
     check_models(same | {"c": {"fair": {"strategy": "y"}}})
-    with pytest.raises(ct.CheaptalkError, match="gpt is not the same in a and d: temperature"):
+    with pytest.raises(ct.CheaptalkError, match="gpt differs between a and d: temperature"):
         check_models(same | {"d": {"gpt": cool | {"temperature": 1.0}}})
 
 
@@ -347,7 +351,7 @@ def test_one_name_for_two_scripts_at_a_game_is_refused() -> None:
     first = {"a": {"hard": [at("bargaining", 0.7), at("bargaining", 0.8)]}}
     for fits in ([at("bargaining", 0.7)], [at("negotiation", 0.1)], []):
         check_scripts(first | {"b": {"hard": fits, "soft": [at("bargaining", 0.1)]}})
-    with pytest.raises(ct.CheaptalkError, match="hard is not the same in a and b: it plays barg"):
+    with pytest.raises(ct.CheaptalkError, match="hard differs between a and b: it plays barg"):
         check_scripts(first | {"b": {"hard": [at("bargaining", 0.9)]}})
 
 
@@ -358,6 +362,6 @@ def test_a_player_that_never_varied_within_a_configuration_hides_who_is_first(
     lottery = np.zeros(30)
     lottery[7] = 1.0
     text, frame = standing_of({"safe": [0.1] * 30, "lottery": lottery.tolist()}, monkeypatch)
-    assert text.startswith("Who is first cannot be told: safe")
+    assert text.startswith("No player is clearly first: safe")
     assert "some players never varied in it" in text
     assert frame["sure"].to_list() == [None, None]

@@ -8,16 +8,19 @@ import cheaptalk as ct
 
 
 @ct.strategy("alice", "bob")
-def stubborn(asked: ct.Asked) -> ct.Action:
+def stubborn(asked: ct.DecisionRequest) -> ct.Action:
     """Ask for everything."""
-    return ct.game_box("bargaining").strategies["fixed_demand"](asked)
+    return ct.get_game("bargaining").strategies["fixed_demand"](asked)
 
 
 def match() -> dict[str, float]:
-    box = ct.game_box("bargaining")
+    game_spec = ct.get_game("bargaining")
     game = ct.games.Bargaining(money=100, discounts=(0.9, 0.9), horizon=ct.Horizon(rounds=4))
-    players: Mapping[str, ct.rules.Decide] = {"alice": stubborn, "bob": box.strategies["linear"]}
-    result: ct.Result = ct.play(game, game.deal(ct.Chance("a")), "a", players).result()
+    players: Mapping[str, ct.rules.Decide] = {
+        "alice": stubborn,
+        "bob": game_spec.strategies["linear"],
+    }
+    result: ct.Result = ct.play(game, game.draw_instance(ct.Chance("a")), "a", players).result()
     return game.payoffs(result.outcome)
 
 
@@ -33,7 +36,7 @@ def every_game() -> list[ct.Game]:
 
 def prompted() -> list[str]:
     game = ct.games.Bargaining()
-    linear = ct.game_box("bargaining").strategies["linear"]
+    linear = ct.get_game("bargaining").strategies["linear"]
     seat = ct.players.ModelSeat(model="openai/gpt-4o", temperature=0.5)
     found = ct.players.preview(seat, game, "alice", {"bob": linear}, "1", turn=1)
     return [] if found is None else [one.content for one in found.calls[0].messages]
@@ -44,15 +47,15 @@ def catalogue() -> tuple[object, ...]:
     price = prices.of("openai/gpt-4o")
     provider: ct.models.Provider = ct.models.PROVIDERS["openai"]
     roster: ct.players.Roster = ct.players.roster("glee")
-    games: Mapping[str, ct.GameBox] = ct.rules.games()
+    games: Mapping[str, ct.GameSpec] = ct.rules.games()
     return price and price.input, provider.url, roster.entries(), list(games)
 
 
 def checked() -> list[str]:
-    box = ct.conformance.box_at("bargaining")
+    game_spec = ct.conformance.spec_at("bargaining")
     files: list[Path] = ct.starters.write_game("haggle", Path("haggle"))
     print(files)
-    return [one.check for one in ct.conformance.verdicts(box, ["1"]) if one.problem]
+    return [one.check for one in ct.conformance.verdicts(game_spec, ["1"]) if one.problem]
 
 
 def trained(out: Path) -> list[float]:

@@ -12,7 +12,7 @@ def found(path: Path) -> dict[str, dict[str, float] | None]:
     with ct.Store.open(path) as store:
         some = ct.records.find_matches(
             store, "mine", games=["bargaining"], seats={"alice": "fair"}, states=["finished"],
-            where=["payoff.alice>10"], sort="finished", reverse=True,
+            where=["payoff_alice>10"], sort="finished", reverse=True,
         )  # fmt: skip
         return {one.id: one.payoffs for one in some}
 
@@ -20,7 +20,7 @@ def found(path: Path) -> dict[str, dict[str, float] | None]:
 def read(path: Path, match: str) -> list[str]:
     with ct.Store.open(path) as store:
         record = store.find(match)
-        view: ct.records.SeatView = ct.records.seat_view(record, record.rules.seats[0].name)
+        view: ct.records.SeatView = ct.records.seat_view(record, record.rules.actors[0].name)
         print(view.player, view.payoff, record.table().outcome)
         return [line.text for line in ct.records.transcript(record)]
 

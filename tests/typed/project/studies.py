@@ -21,7 +21,7 @@ STUDY = ct.Study(
     },
     pairing=[["fair", "firm"], {"firm": 1, "tiny": 1}],
     swap=True,
-    deals=2,
+    instances=2,
     repeats=1,
     budget={"calls": 100},
     unanswered={"illegal": "drop"},
@@ -34,12 +34,12 @@ def seatings(strategies: list[str]) -> ct.Study:
     return ct.Study(name="all", games=[{"game": "bargaining"}], players=players, pairing=pairs)
 
 
-def planned(store: ct.Store | None = None) -> ct.studies.Outlook:
+def planned(store: ct.Store | None = None) -> ct.studies.Forecast:
     plan = ct.studies.lay_out(STUDY, store)
     first: ct.studies.PlannedMatch = plan.matches[0]
     who: list[str] = [one.label for one in first.seating]
     print(len(plan.matches), first.id, who, plan.counts().most_common(1), plan.unseated)
-    return ct.studies.outlook(plan, store, ct.models.load_prices(), batch=False)
+    return ct.studies.forecast(plan, store, ct.models.load_prices(), batch=False)
 
 
 def joined() -> ct.Study:
@@ -81,7 +81,7 @@ def looked_after(path: Path) -> float | None:
     ct.studies.give_order(path, "mine", "stop")
     with ct.Store.open(path) as store:
         waiting: list[ct.records.BatchSummary] = ct.records.waiting_batches(store, "mine")
-    print(waiting, [lane.model for lane in state.lanes])
+    print(waiting, [limiter.model for limiter in state.limiters])
     return state.eta
 
 

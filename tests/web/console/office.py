@@ -83,10 +83,10 @@ class Office:
         """Somebody of a role who is logged in, and whose account is new."""
         name, hashed = name or role, QUICK.hash(PASSWORD)
         if role is Role.OWNER and not self.database.staff.any():
-            self.database.staff.found(name, hashed)
+            self.database.staff.create_owner(name, hashed)
         else:
-            made = self.database.staff.invite(name, hashed, role, "owner")
-            self.database.staff.set_password(made.id, hashed, name, one_time=False)
+            account = self.database.staff.invite(name, hashed, role, "owner")
+            self.database.staff.set_password(account.id, hashed, name, one_time=False)
         browser = self.browser()
         assert (await browser.log_in(name)).status_code == 303
         return browser

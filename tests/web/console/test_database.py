@@ -13,7 +13,7 @@ from cheaptalk.web.laboratory.database import FILE, LaboratoryDatabase
 def test_what_was_kept_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
     with LaboratoryDatabase(tmp_path) as database:
         draft = database.drafts.create("pilot", "name: pilot\n", "ann")
-        account = database.staff.found("ann", "a hash")
+        account = database.staff.create_owner("ann", "a hash")
         log = database.audit.page()
     with LaboratoryDatabase(tmp_path) as database:
         assert database.drafts.read("pilot") == draft
@@ -22,14 +22,16 @@ def test_what_was_kept_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "said"),
-    [("PRAGMA user_version = 99", "newer cheaptalk"), ("CREATE TABLE t (x)", "no laboratory's")],
+    ("create", "message"),
+    [("PRAGMA user_version = 99", "newer cheaptalk"), ("CREATE TABLE t (x)", "not a laboratory's")],
 )
-def test_a_file_that_is_not_ours_is_refused_and_kept(tmp_path: Path, made: str, said: str) -> None:
+def test_a_file_that_is_not_ours_is_refused_and_kept(
+    tmp_path: Path, create: str, message: str
+) -> None:
     with sqlite3.connect(tmp_path / FILE) as file:
-        file.execute(made)
+        file.execute(create)
     file.close()
-    with pytest.raises(CheaptalkError, match=said):
+    with pytest.raises(CheaptalkError, match=message):
         LaboratoryDatabase(tmp_path)
     with sqlite3.connect(tmp_path / FILE) as file:
         tables = file.execute("SELECT name FROM sqlite_schema").fetchall()
@@ -55,8 +57,8 @@ def test_a_participant_is_struck_out_of_the_log_and_off_the_disk(tmp_path: Path)
         assert newest.details == {"code": "p2"}
         assert oldest.details == {"codes": [STRUCK, "p1xy"], STRUCK: 2.5, "note": f"to {STRUCK}."}
         assert database.audit.forget("p1xy") == 1
-        written = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-        assert b"p1x" not in written
+        content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        assert b"p1x" not in content
 
 
 def test_the_log_is_read_page_by_page_of_one_study(tmp_path: Path) -> None:

@@ -25,11 +25,11 @@ def test_counts_follow_what_is_typed_and_rows_come_without_a_reload(
     tmp_path: Path, width: int
 ) -> None:
     async def fill_in(tab: Tab) -> None:
-        with listen(0) as there:
+        with listen(0) as listener:
             config = uvicorn.Config(make_form_preview(), log_level="warning")
             server = uvicorn.Server(config)
-            running = asyncio.create_task(server.serve(sockets=[there]))
-            await tab.visit(f"http://{HOST}:{there.getsockname()[1]}/form", width)
+            running = asyncio.create_task(server.serve(sockets=[listener]))
+            await tab.visit(f"http://{HOST}:{listener.getsockname()[1]}/form", width)
             await steps(tab)
             await tab.send("Page.navigate", url="about:blank")
             server.should_exit = True

@@ -14,9 +14,9 @@ from fastapi.routing import APIRoute
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.web.console.reception import LONGEST, STYLE
-from cheaptalk.web.console.studies import START
-from cheaptalk.web.headers import Headed, page_headers
+from cheaptalk.web.console.authentication import MAX_FORM_BYTES, STYLE
+from cheaptalk.web.console.study_pages import DEFAULT_DESIGN
+from cheaptalk.web.headers import HeadersMiddleware, page_headers
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.rooms.limits import Limit
 from tests.web.asker import WILD, encoded
@@ -30,8 +30,8 @@ FIELDS = ["name", "role", "text", "version", "password", "old", "again", "code",
 
 def routes(office: Office) -> list[tuple[str, str]]:
     """All that the console can be asked for, as addresses of things that are there."""
-    found = [route for route in office.app.routes if isinstance(route, APIRoute)]
-    return [(method, route.path) for route in found for method in route.methods or ()]
+    registered = [route for route in office.app.routes if isinstance(route, APIRoute)]
+    return [(method, route.path) for route in registered for method in route.methods or ()]
 
 
 def address(path: str) -> str:
@@ -56,8 +56,8 @@ def test_every_route_lets_in_those_alone_whose_role_suffices(tmp_path: Path) -> 
     async def work(office: Office) -> None:
         people = {role: await office.somebody(role) for role in reversed(Role)}
         await office.somebody(Role.VIEWER, "the fourth")
-        office.database.drafts.create("pilot", START.format(name="pilot"), "owner")
-        least = {
+        office.database.drafts.create("pilot", DEFAULT_DESIGN.format(name="pilot"), "owner")
+        minimum_roles = {
             ("GET", "/"): Role.VIEWER, ("GET", "/account"): Role.VIEWER,
             ("POST", "/account/password"): Role.VIEWER,
             ("GET", "/new-study"): Role.RESEARCHER, ("POST", "/new-study"): Role.RESEARCHER,
@@ -73,21 +73,21 @@ def test_every_route_lets_in_those_alone_whose_role_suffices(tmp_path: Path) -> 
             ("POST", "/studies/{name}/delete"): Role.RESEARCHER,
             ("POST", "/log-out"): Role.VIEWER,
         }  # fmt: skip
-        everything = [one for one in routes(office) if one[1] != "/log-out"]
-        assert least.keys() | OPEN <= set(routes(office))
+        everything = [route for route in routes(office) if route[1] != "/log-out"]
+        assert minimum_roles.keys() | OPEN <= set(routes(office))
         for method, path in everything:
             stranger = office.browser()
             csrf = await token(stranger, "/login")
-            seen = await send(stranger, method, path, csrf)
+            response = await send(stranger, method, path, csrf)
             if (method, path) in OPEN:
                 continue
-            assert seen.status_code == (403 if method == "POST" else 303), path
+            assert response.status_code == (403 if method == "POST" else 303), path
             for role, browser in people.items():
-                seen = await send(browser, method, path, await token(browser))
-                needed = least.get((method, path), Role.OWNER)
-                refused = "Your role does not allow this" in seen.text
+                response = await send(browser, method, path, await token(browser))
+                needed = minimum_roles.get((method, path), Role.OWNER)
+                refused = "Your role does not allow this" in response.text
                 assert refused is not role.may(needed), (method, path, role)
-                assert (seen.status_code == 403) is (refused or path == "/account/password")
+                assert (response.status_code == 403) is (refused or path == "/account/password")
 
     in_office(tmp_path, work)
 
@@ -104,12 +104,12 @@ def test_a_route_that_nobody_entered_lets_nobody_in(tmp_path: Path) -> None:
 @pytest.mark.parametrize("foreign", ["", "0" * 64, "ä", "stranger's", "from another site"])
 def test_a_form_from_elsewhere_changes_nothing(tmp_path: Path, foreign: str) -> None:
     async def work(office: Office) -> None:
-        owner, other = await office.somebody(), office.browser()
+        owner, stranger = await office.somebody(), office.browser()
         office.database.drafts.create("pilot", "x", "owner")
         before = office.database.audit.page()
         csrf, headers = foreign, dict[str, str]()
         if foreign == "stranger's":
-            csrf = await token(other, "/login")
+            csrf = await token(stranger, "/login")
         elif foreign == "from another site":
             csrf, headers = await token(owner), {"Sec-Fetch-Site": "cross-site"}
         for method, path in routes(office):
@@ -127,19 +127,21 @@ def test_two_who_write_one_study_lose_nothing(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
         ann, bob = await office.somebody(), await office.somebody(Role.RESEARCHER, "bob")
         assert (await ann.post("/new-study", name="Pilot")).status_code == 303
-        first = START.format(name="Pilot")
-        page, theirs, mine = "/studies/Pilot/design", first + "# bob's\n", first + "# ann's <b>\n"
-        kept = await bob.post(page, text=theirs.replace("\n", "\r\n"), version="1")
-        assert "Version 2 is kept." in await bob.shown(kept)
-        late = await ann.post("/studies/PILOT/design", text=mine, version="1")
+        first = DEFAULT_DESIGN.format(name="Pilot")
+        page = "/studies/Pilot/design"
+        bobs_text, anns_text = first + "# bob's\n", first + "# ann's <b>\n"
+        saved = await bob.post(page, text=bobs_text.replace("\n", "\r\n"), version="1")
+        assert "Version 2 was saved." in await bob.shown(saved)
+        late = await ann.post("/studies/PILOT/design", text=anns_text, version="1")
         assert late.status_code == 409
-        assert theirs.replace("'", "&#39;") in late.text
-        assert mine.replace("'", "&#39;").replace("<", "&lt;").replace(">", "&gt;") in late.text
-        assert office.database.drafts.read("Pilot").text == theirs
-        assert (await ann.post(page, text=mine, version="2")).status_code == 303
+        assert bobs_text.replace("'", "&#39;") in late.text
+        escaped = anns_text.replace("'", "&#39;").replace("<", "&lt;").replace(">", "&gt;")
+        assert escaped in late.text
+        assert office.database.drafts.read("Pilot").text == bobs_text
+        assert (await ann.post(page, text=anns_text, version="2")).status_code == 303
         draft = office.database.drafts.read("Pilot")
-        assert (draft.text, draft.version, draft.changed_by) == (mine, 3, "owner")
-        same = await bob.post(page, text=mine, version="1")
+        assert (draft.text, draft.version, draft.changed_by) == (anns_text, 3, "owner")
+        same = await bob.post(page, text=anns_text, version="1")
         assert (same.status_code, office.database.drafts.read("Pilot")) == (303, draft)
 
     in_office(tmp_path, work)
@@ -152,11 +154,11 @@ def test_a_text_that_cannot_be_kept_is_given_back(tmp_path: Path) -> None:
         csrf = await token(browser)
         office.database.drafts.delete("pilot", 1, "owner")
         fields = {"csrf": csrf, "text": "an hour's <work>", "version": "1"}
-        where = f"{ROOT}/studies/pilot/design"
-        gone = await browser.client.post(where, data=fields)
+        address = f"{ROOT}/studies/pilot/design"
+        gone = await browser.client.post(address, data=fields)
         assert (gone.status_code, "an hour&#39;s &lt;work&gt;" in gone.text) == (404, True)
         office.clock.time += 13 * 3600
-        over = await browser.client.post(where, data=fields)
+        over = await browser.client.post(address, data=fields)
         assert (over.status_code, "an hour&#39;s &lt;work&gt;" in over.text) == (403, True)
 
     in_office(tmp_path, work)
@@ -167,18 +169,20 @@ def test_a_design_is_kept_and_what_is_wrong_with_it_is_said(tmp_path: Path) -> N
         browser = await office.somebody()
         await browser.post("/new-study", name="pilot")
         page = "/studies/pilot/design"
-        for version, (text, said) in enumerate((
+        for version, (text, message) in enumerate((
             ("name: [", "line 1"), ("name: pilot\nplayer: {}", "player"),
-            (START.format(name="pilot2"), "is called pilot here, not pilot2"),
-            (START.format(name="pilot").replace("boulware", "boulwark"), "mean &#34;boulware"),
+            (DEFAULT_DESIGN.format(name="pilot2"), "is called pilot here, not pilot2"),
+            (DEFAULT_DESIGN.format(name="pilot").replace("boulware", "boulwark"),
+            "mean &#34;boulware"),
         ), 1):  # fmt: skip
-            shown = await browser.shown(await browser.post(page, text=text, version=str(version)))
-            assert said in shown
-            assert "not a study yet" in shown
-            assert "not complete" in (await browser.get("/")).text
+            posted = await browser.post(page, text=text, version=str(version))
+            page_text = await browser.shown(posted)
+            assert message in page_text
+            assert "not a valid study" in page_text
+            assert ">invalid</span>" in (await browser.get("/")).text
             assert office.database.drafts.read("pilot").text == text
-        await browser.post(page, text=START.format(name="pilot"), version="5")
-        assert "not a study yet" not in (await browser.get(page)).text
+        await browser.post(page, text=DEFAULT_DESIGN.format(name="pilot"), version="5")
+        assert "not a valid study" not in (await browser.get(page)).text
         assert "Bargaining" in (await browser.get("/")).text
         assert "20 matches" in (await browser.get("/studies/pilot/overview")).text
         for name in ("PILOT", "../x", "-x", "", "a b", "ä", "..", "x" * 81):
@@ -192,17 +196,17 @@ def test_a_design_is_kept_and_what_is_wrong_with_it_is_said(tmp_path: Path) -> N
 def test_studies_are_found_by_words_and_shown_page_by_page(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
         browser = await office.somebody(Role.OWNER)
-        assert "No study yet" in (await browser.get("/")).text
+        assert "No studies yet" in (await browser.get("/")).text
         for number in range(60):
             office.database.drafts.create(f"s{number}", f"about 100% of {number}", "owner")
         first, second = (await browser.get("/")).text, (await browser.get("/?after=50")).text
         assert [first.count("/overview"), second.count("/overview")] == [50, 10]
         assert "after=50" in first
-        found = (await browser.get("/?words=100%25+59")).text
-        assert found.count("/overview") == 1
-        assert "No study has these words" in (await browser.get("/?words=10_%25")).text
+        matching = (await browser.get("/?words=100%25+59")).text
+        assert matching.count("/overview") == 1
+        assert "No study matches your search" in (await browser.get("/?words=10_%25")).text
         log = (await browser.get("/log")).text
-        assert log.count("study begun") == 50
+        assert log.count("study created") == 50
 
     in_office(tmp_path, work)
 
@@ -215,7 +219,7 @@ def test_a_study_is_deleted_only_as_it_was_shown(tmp_path: Path) -> None:
         assert "2 lines, version 1" in (await browser.get(page)).text
         office.database.drafts.replace("pilot", "c", 1, "bob")
         late = await browser.post(page, version="1")
-        assert (late.status_code, "bob has changed it" in late.text) == (409, True)
+        assert (late.status_code, "bob has just changed this study" in late.text) == (409, True)
         gone = await browser.post(page, version="2")
         assert "pilot was deleted." in await browser.shown(gone)
         assert (await browser.get("/studies/pilot/overview")).status_code == 404
@@ -226,17 +230,17 @@ def test_a_study_is_deleted_only_as_it_was_shown(tmp_path: Path) -> None:
 
 def test_what_was_done_is_said_to_nobody_else(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
-        browser, other = await office.somebody(), await office.somebody(Role.VIEWER)
-        made = await browser.post("/new-study", name="pilot")
-        where = made.headers["location"]
-        assert "pilot was begun." in (await browser.client.get(where)).text
-        assert "pilot was begun." not in (await other.client.get(where)).text
+        browser, viewer = await office.somebody(), await office.somebody(Role.VIEWER)
+        created = await browser.post("/new-study", name="pilot")
+        location = created.headers["location"]
+        assert "pilot was created." in (await browser.client.get(location)).text
+        assert "pilot was created." not in (await viewer.client.get(location)).text
 
     in_office(tmp_path, work)
 
 
-class Desk(NamedTuple):
-    """A console at which nothing is too often, and its owner."""
+class Console(NamedTuple):
+    """A console without rate limits, and its owner."""
 
     runner: asyncio.Runner
     office: Office
@@ -244,34 +248,34 @@ class Desk(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     with pytest.MonkeyPatch.context() as patch, asyncio.Runner() as runner:
-        patch.setattr(Limit, "allows", lambda limit, who: True)
+        patch.setattr(Limit, "allows", lambda limit, client: True)
         context = opened(tmp_path_factory.mktemp("laboratory"))
         office = runner.run(context.__aenter__())
-        yield Desk(runner, office, runner.run(office.somebody()))
+        yield Console(runner, office, runner.run(office.somebody()))
         runner.run(context.__aexit__(None, None, None))
 
 
-@given(drawn=st.data())
-def test_no_form_fails_whatever_it_holds(desk: Desk, drawn: st.DataObject) -> None:
-    posts = [path for method, path in routes(desk.office)
+@given(data=st.data())
+def test_no_form_fails_whatever_it_holds(console: Console, data: st.DataObject) -> None:
+    posts = [path for method, path in routes(console.office)
              if method == "POST" and path != "/log-out"]  # fmt: skip
-    path = drawn.draw(st.sampled_from(posts))
-    thing = drawn.draw(st.sampled_from(["pilot", "1", "0", "9" * 30, "..", "\x00", "ä", "nobody"]))
+    path = data.draw(st.sampled_from(posts))
+    thing = data.draw(st.sampled_from(["pilot", "1", "0", "9" * 30, "..", "\x00", "ä", "nobody"]))
     thing = quote(thing)
-    where = path.replace("{name}", thing).replace("{number}", thing)
-    pairs = drawn.draw(st.lists(st.tuples(st.sampled_from(FIELDS), WILD), max_size=6))
-    proper = drawn.draw(st.booleans())
+    target = path.replace("{name}", thing).replace("{number}", thing)
+    pairs = data.draw(st.lists(st.tuples(st.sampled_from(FIELDS), WILD), max_size=6))
+    proper = data.draw(st.booleans())
 
     async def send_it() -> httpx2.Response:
-        if not desk.office.database.drafts.page():
-            desk.office.database.drafts.create("pilot", "x", "owner")
-        csrf = [("csrf", (await token(desk.owner)).encode())] if proper else []
+        if not console.office.database.drafts.page():
+            console.office.database.drafts.create("pilot", "x", "owner")
+        csrf = [("csrf", (await token(console.owner)).encode())] if proper else []
         body = encoded([*csrf, *pairs])
-        return await desk.owner.client.post(ROOT + where, content=body, headers=FORM)
+        return await console.owner.client.post(ROOT + target, content=body, headers=FORM)
 
-    answer = desk.runner.run(send_it())
+    answer = console.runner.run(send_it())
     assert answer.status_code in {201, 303} or 400 <= answer.status_code < 500, answer.text
     assert "<script>" not in answer.text
     assert answer.headers["x-content-type-options"] == "nosniff"
@@ -279,29 +283,31 @@ def test_no_form_fails_whatever_it_holds(desk: Desk, drawn: st.DataObject) -> No
 
 @pytest.mark.parametrize(
     ("body", "kind", "status"),
-    [(b"text=" + b"x" * LONGEST, "application/x-www-form-urlencoded", 413),
+    [(b"text=" + b"x" * MAX_FORM_BYTES, "application/x-www-form-urlencoded", 413),
      (b'{"text": "x"}', "application/json", 415), (b"text=\xff", None, 400),
      (b"a=1&a=2", None, 400)],
 )  # fmt: skip
-def test_what_is_no_form_is_refused(desk: Desk, body: bytes, kind: str | None, status: int) -> None:
+def test_what_is_no_form_is_refused(
+    console: Console, body: bytes, kind: str | None, status: int
+) -> None:
     headers = {"Content-Type": kind} if kind else FORM
-    sent = desk.owner.client.post(f"{ROOT}/new-study", content=body, headers=headers)
-    assert desk.runner.run(sent).status_code == status
+    sent = console.owner.client.post(f"{ROOT}/new-study", content=body, headers=headers)
+    assert console.runner.run(sent).status_code == status
 
 
 def test_who_posts_too_often_must_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(office: Office) -> None:
         browser = await office.somebody()
-        asked = list[str]()
+        clients = list[str]()
 
-        def never(limit: Limit, who: str) -> bool:
-            asked.append(who)
+        def never(limit: Limit, client: str) -> bool:
+            clients.append(client)
             return False
 
         monkeypatch.setattr(Limit, "allows", never)
         assert (await browser.post("/new-study", name="pilot")).status_code == 429
         assert (await office.browser().log_in("owner")).status_code == 429
-        assert asked == ["owner", "192.0.2.7"]
+        assert clients == ["owner", "192.0.2.7"]
         assert office.database.drafts.page() == []
 
     in_office(tmp_path, work)
@@ -311,7 +317,7 @@ def test_a_console_within_other_pages_says_its_own_headers(tmp_path: Path) -> No
     async def work(office: Office) -> None:
         outer = FastAPI()
         outer.mount(ROOT, office.app)
-        outer.add_middleware(Headed, headers=page_headers("b { color: red }"))
+        outer.add_middleware(HeadersMiddleware, headers=page_headers("b { color: red }"))
         transport = httpx2.ASGITransport(outer)
         async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
             page = await client.get(f"{ROOT}/set-up")
@@ -322,20 +328,20 @@ def test_a_console_within_other_pages_says_its_own_headers(tmp_path: Path) -> No
     in_office(tmp_path, work)
 
 
-def test_addresses_that_lead_nowhere_say_so(desk: Desk) -> None:
+def test_addresses_that_lead_nowhere_say_so(console: Console) -> None:
     for path, status in (
         ("/nowhere", 404), ("/studies/none/design", 404), ("/accounts/77", 404),
         ("/accounts/x", 400), (f"/accounts/{'9' * 40}", 400), ("/?after=-1", 400),
         ("/log?before=0", 400), ("/?said=forged", 200),
     ):  # fmt: skip
-        page = desk.runner.run(desk.owner.get(path))
+        page = console.runner.run(console.owner.get(path))
         assert (page.status_code, "no-store" in page.headers["cache-control"]) == (status, True)
 
 
 def test_a_design_is_changed_by_the_form_and_nobody_overwrites_another(tmp_path: Path) -> None:
     async def work(office: Office) -> None:
         ann, drafts = await office.somebody(Role.RESEARCHER), office.database.drafts
-        drafts.create("pilot", START.format(name="pilot"), "owner")
+        drafts.create("pilot", DEFAULT_DESIGN.format(name="pilot"), "owner")
         page = (await ann.get("/form?change=pilot")).text
         filled = dict(Filled(page.partition("<main")[2]).pairs)
 
@@ -343,15 +349,18 @@ def test_a_design_is_changed_by_the_form_and_nobody_overwrites_another(tmp_path:
             sent = filled | {"do": "save"} | fields
             return await ann.client.post(f"{ROOT}/form", data=sent)
 
-        assert "Version 2 is kept" in await ann.shown(await keep(deals="7"))
-        assert (drafts.read("pilot").version, "deals: 7" in drafts.read("pilot").text) == (2, True)
-        late = await keep(deals="9")  # from the page of before
-        assert (late.status_code, "deals: 9" in late.text, "deals: 7" in late.text) == (
+        assert "Version 2 was saved" in await ann.shown(await keep(instances="7"))
+        assert (drafts.read("pilot").version, "instances: 7" in drafts.read("pilot").text) == (
+            2,
+            True,
+        )
+        late = await keep(instances="9")  # from the page of before
+        assert (late.status_code, "instances: 9" in late.text, "instances: 7" in late.text) == (
             409, True, True,
         )  # fmt: skip
         assert drafts.read("pilot").version == 2
-        assert "twin is kept" in await ann.shown(await keep(name="twin"))
-        assert {one.name for one in drafts.page()} == {"twin", "pilot"}
+        assert "twin was saved" in await ann.shown(await keep(name="twin"))
+        assert {draft.name for draft in drafts.page()} == {"twin", "pilot"}
         assert (await keep(name="twin")).status_code == 409
 
     in_office(tmp_path, work)

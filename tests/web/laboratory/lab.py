@@ -13,11 +13,11 @@ from cheaptalk.web.laboratory.folder import Folder
 from tests.fakes import PATIENCE, spec
 
 
-def laboratory(where: Path, name: str = "small", **changes: Any) -> Folder:
+def laboratory(path: Path, name: str = "small", **changes: Any) -> Folder:
     """A folder in which a study was launched."""
     text = yaml.safe_dump(spec(name=name, **changes))
-    (where / f"{name}.yaml").write_text(text, encoding="utf-8")
-    return Folder(where)
+    (path / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return Folder(path)
 
 
 async def until(true: Callable[[], Awaitable[bool]]) -> None:

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 import cheaptalk as ct
 from cheaptalk.web import make_viewer
 from cheaptalk.web.bots.pages import Page
-from cheaptalk.web.console.studies import START, reading
+from cheaptalk.web.console.study_pages import DEFAULT_DESIGN, check_design
 from cheaptalk.web.laboratory.staff import Role
 from tests.played import WELL, play
 from tests.web.laboratory.test_site import STUDY, TEXT, Site, at_site
@@ -23,7 +23,7 @@ DRAFTS = {
     "no_yaml": "games: [",
     "deep": "[" * 5_000,
     "list": "- 1",
-    "other_name": START.format(name="somebody"),
+    "other_name": DEFAULT_DESIGN.format(name="somebody"),
     "roster": "games: [{game: bargaining}]\nroster: /etc/hostname.yaml\n",
     "odd_roster": "games: [{game: bargaining}]\nroster: 5\n",
     "odd_players": "games: [{game: bargaining}]\nplayers: {1: 2, x: {policy: [3]}}\n",
@@ -35,24 +35,24 @@ def words(text: str) -> str:
 
 
 def test_a_draft_that_cannot_be_read_is_listed_with_its_problem(tmp_path: Path) -> None:
-    async def work(there: Site) -> None:
-        await there.log_in(Role.OWNER)
-        drafts = there.laboratory.database.drafts
-        for name, text in {"sound": START.format(name="sound"), **DRAFTS}.items():
+    async def work(lab: Site) -> None:
+        await lab.log_in(Role.OWNER)
+        drafts = lab.laboratory.database.drafts
+        for name, text in {"sound": DEFAULT_DESIGN.format(name="sound"), **DRAFTS}.items():
             drafts.create(name, text, "owner")
-        listed = await there.get("/")
+        listed = await lab.get("/")
         assert listed.status_code == 200
-        assert listed.text.count("not complete") == len(DRAFTS)
+        assert listed.text.count(">invalid</span>") == len(DRAFTS)
         assert "Bargaining" in listed.text
         assert '"bargainin" is not a policy' in words(listed.text)
         for name in DRAFTS:
             assert name in listed.text
             for page in ("overview", "design", "matches", "data", "participants", "log", "delete"):
-                shown = await there.get(f"/studies/{name}/{page}")
-                assert shown.status_code == 200, (name, page, shown.text)
-        assert (await there.get("/start")).status_code == 200
+                response = await lab.get(f"/studies/{name}/{page}")
+                assert response.status_code == 200, (name, page, response.text)
+        assert (await lab.get("/start")).status_code == 200
         for query in ("copy", "change"):
-            assert (await there.get(f"/form?{query}=misspelt_policy")).status_code in (200, 303)
+            assert (await lab.get(f"/form?{query}=misspelt_policy")).status_code in (200, 303)
 
     at_site(tmp_path, work)
 
@@ -63,8 +63,8 @@ def test_a_game_that_raises_while_it_is_planned_is_a_problem_of_its_draft(
     def crash(_study: ct.Study) -> None:
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr("cheaptalk.web.console.studies.plan", crash)
-    problem = reading("pilot", START.format(name="pilot")).problem
+    monkeypatch.setattr("cheaptalk.web.console.study_pages.plan", crash)
+    problem = check_design("pilot", DEFAULT_DESIGN.format(name="pilot")).problem
     assert "ZeroDivisionError" in problem
     assert "secret" not in problem
 
@@ -74,11 +74,12 @@ def test_a_design_s_problem_reveals_no_file_of_the_server(tmp_path: Path) -> Non
     problems = set()
     for file in ("here", "missing"):
         path = tmp_path / file
-        problem = reading("a", POLICY.format(name="a", policy=path)).problem
+        problem = check_design("a", POLICY.format(name="a", policy=path)).problem
         problems.add(problem.replace(f"/{file}", "").replace(file, ""))
         roster = f"name: a\ngames: [{{game: bargaining}}]\nroster: {path}.yaml\n"
         assert (
-            "is a file; a laboratory reads only installed rosters" in reading("a", roster).problem
+            "is a file; a laboratory reads only installed rosters"
+            in check_design("a", roster).problem
         )
     assert len(problems) == 1
 
@@ -86,23 +87,23 @@ def test_a_design_s_problem_reveals_no_file_of_the_server(tmp_path: Path) -> Non
 def test_launching_a_design_reveals_no_file_of_the_server(tmp_path: Path) -> None:
     (tmp_path / "here").write_text("top secret")
 
-    async def work(there: Site) -> None:
-        await there.log_in(Role.OWNER)
-        said = set()
+    async def work(lab: Site) -> None:
+        await lab.log_in(Role.OWNER)
+        messages = set()
         for file in ("here", "missing"):
             text = POLICY.format(name=file, policy=tmp_path / file)
-            there.laboratory.database.drafts.create(file, text, "owner")
-            refused = await there.post(f"/studies/{file}/launch")
+            lab.laboratory.database.drafts.create(file, text, "owner")
+            refused = await lab.post(f"/studies/{file}/launch")
             assert refused.status_code == 400
             assert str(tmp_path) not in refused.text
-            said.add(words(refused.text).replace(file, "FILE"))
-        assert len(said) == 1
+            messages.add(words(refused.text).replace(file, "FILE"))
+        assert len(messages) == 1
 
     at_site(tmp_path, work)
 
 
 def test_damaged_files_keep_no_other_study_from_being_listed_and_opened(tmp_path: Path) -> None:
-    texts = {name: START.format(name=name) for name in ("sound", "store", "spec", "note")}
+    texts = {name: DEFAULT_DESIGN.format(name=name) for name in ("sound", "store", "spec", "note")}
     for name, text in texts.items():
         (tmp_path / f"{name}.yaml").write_text(text)
     (tmp_path / "text.yaml").write_bytes(b"\xff\xfe\x00")
@@ -121,22 +122,22 @@ def test_damaged_files_keep_no_other_study_from_being_listed_and_opened(tmp_path
         '{"title": "Compared", "made": 1, "matches": 2, "policy": "", "seen": {"store": []}}'
     )
 
-    async def work(there: Site) -> None:
-        await there.log_in(Role.OWNER)
+    async def work(lab: Site) -> None:
+        await lab.log_in(Role.OWNER)
         for name in (*texts, "text", "empty"):
-            draft = texts.get(name, START.format(name=name))
-            there.laboratory.database.drafts.create(name, draft, "owner")
-        listed = await there.get("/")
+            draft = texts.get(name, DEFAULT_DESIGN.format(name=name))
+            lab.laboratory.database.drafts.create(name, draft, "owner")
+        listed = await lab.get("/")
         assert listed.status_code == 200, listed.text
         assert "cannot be read" in listed.text
         assert str(tmp_path) not in listed.text
         for name in (*texts, "text", "empty"):
             for page in ("overview", "design", "participants", "data", "log", "delete", "pay"):
-                shown = await there.get(f"/studies/{name}/{page}")
-                assert shown.status_code < 500, (name, page, shown.text)
-                assert str(tmp_path) not in shown.text
-                assert page == "pay" or shown.status_code == 200, (name, page, shown.text)
-        data = words((await there.get("/studies/note/data")).text)
+                response = await lab.get(f"/studies/{name}/{page}")
+                assert response.status_code < 500, (name, page, response.text)
+                assert str(tmp_path) not in response.text
+                assert page == "pay" or response.status_code == 200, (name, page, response.text)
+        data = words((await lab.get("/studies/note/data")).text)
         assert "the note report.html.json cannot be read" in data
         assert "the note recipe-a.html.json cannot be read" in data
         assert "Compared" in data
@@ -144,42 +145,42 @@ def test_damaged_files_keep_no_other_study_from_being_listed_and_opened(tmp_path
     at_site(tmp_path, work)
 
 
-NO_STORE = "file is not a database: it is damaged or no store"
+NO_STORE = "file is not a database: the file is damaged or not a store"
 
 
 def test_pages_of_a_damaged_store_list_what_is_wrong_with_it(tmp_path: Path) -> None:
-    texts = {name: START.format(name=name) for name in ("no_store", "status")}
+    texts = {name: DEFAULT_DESIGN.format(name=name) for name in ("no_store", "status")}
     for name, text in texts.items():
         (tmp_path / f"{name}.yaml").write_text(text)
     (tmp_path / "no_store.sqlite").write_bytes(b"SQLite format 3\0" + b"\xff" * 5_000)
     play(tmp_path, WELL | {"name": "status"})
     _damage(tmp_path / "status.sqlite", "matches", "status")
 
-    async def work(there: Site) -> None:
-        await there.log_in(Role.OWNER)
+    async def work(lab: Site) -> None:
+        await lab.log_in(Role.OWNER)
         for name, text in (texts | {STUDY.name: TEXT}).items():
-            there.laboratory.database.drafts.create(name, text, "owner")
-        await there.laboratory.launch(STUDY.name, TEXT)
-        await there.participant("id-of-ann")
+            lab.laboratory.database.drafts.create(name, text, "owner")
+        await lab.laboratory.launch(STUDY.name, TEXT)
+        await lab.participant("id-of-ann")
         _damage(tmp_path / "people.sqlite", "payments", "cents")
-        for path, what in {
+        for path, entry in {
             "no_store/matches": f"The store: no_store.sqlite: {NO_STORE}",
             "no_store/transcripts": f"The store: no_store.sqlite: {NO_STORE}",
             "status/matches": "Match ",
-            "people/pay": "stands where a whole number should",
-            "people/participants": "stands where a whole number should",
+            "people/pay": "expected a whole number",
+            "people/participants": "expected a whole number",
         }.items():
-            shown = await there.get(f"/studies/{path}")
-            assert shown.status_code == 200, (path, shown.text)
-            text = words(shown.text)
+            response = await lab.get(f"/studies/{path}")
+            assert response.status_code == 200, (path, response.text)
+            text = words(response.text)
             assert "This page cannot be shown." in text
-            assert what in text.partition("What is wrong with the store")[2], path
+            assert entry in text.partition("Problems in the store")[2], path
             assert str(tmp_path) not in text
             tab = path.partition("/")[2].capitalize()
-            assert f'aria-current="page">{tab}<' in shown.text
-        assert (await there.get("/")).status_code == 200
-        assert (await there.get("/studies/people/matches")).status_code == 200
-        sent = await there.post("/studies/people/pay", "/account", form="csv")
+            assert f'aria-current="page">{tab}<' in response.text
+        assert (await lab.get("/")).status_code == 200
+        assert (await lab.get("/studies/people/matches")).status_code == 200
+        sent = await lab.post("/studies/people/pay", "/account", form="csv")
         assert sent.status_code == 400
         assert "people.sqlite is damaged" in words(sent.text)
 
@@ -187,13 +188,13 @@ def test_pages_of_a_damaged_store_list_what_is_wrong_with_it(tmp_path: Path) -> 
 
 
 def test_an_error_of_a_sound_store_is_refused_as_before(tmp_path: Path) -> None:
-    async def work(there: Site) -> None:
-        await there.log_in(Role.OWNER)
-        there.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
-        await there.laboratory.launch(STUDY.name, TEXT)
-        missing = await there.get("/studies/people/participants/nobody")
+    async def work(lab: Site) -> None:
+        await lab.log_in(Role.OWNER)
+        lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
+        await lab.laboratory.launch(STUDY.name, TEXT)
+        missing = await lab.get("/studies/people/participants/nobody")
         assert missing.status_code == 404
-        assert "What is wrong with the store" not in missing.text
+        assert "Problems in the store" not in missing.text
 
     at_site(tmp_path, work)
 

@@ -28,8 +28,8 @@ HOSTILE = (
 
 def filled(folder: Path, name: str) -> set[Path]:
     """Write each file that a study can have, and return their paths."""
-    found = Folder(folder).files(name)
-    for path in found:
+    paths = Folder(folder).files(name)
+    for path in paths:
         if path.name.endswith(".orders") and "outputs" not in path.parts[-2:]:
             path.mkdir(exist_ok=True)
             (path / "1.json").touch()
@@ -39,7 +39,7 @@ def filled(folder: Path, name: str) -> set[Path]:
             (path / ".half").mkdir()
         else:
             path.touch()
-    return {*found}
+    return {*paths}
 
 
 def test_no_file_belongs_to_two_studies(tmp_path: Path) -> None:
@@ -47,28 +47,28 @@ def test_no_file_belongs_to_two_studies(tmp_path: Path) -> None:
     for name in HOSTILE:
         laboratory(tmp_path, name)
     folder = Folder(tmp_path)
-    for one, other in itertools.permutations(folder.names(), 2):
-        assert not {*folder.files(one)} & {*folder.files(other)}, (one, other)
-        assert tmp_path / "laboratory.db" not in folder.files(one)
+    for first, second in itertools.permutations(folder.names(), 2):
+        assert not {*folder.files(first)} & {*folder.files(second)}, (first, second)
+        assert tmp_path / "laboratory.db" not in folder.files(first)
 
 
 @pytest.mark.parametrize("gone", HOSTILE)
 def test_deleting_a_study_deletes_its_own_files_and_no_others(tmp_path: Path, gone: str) -> None:
-    async def work(there: Site) -> None:
-        await there.log_in(Role.OWNER)
+    async def work(lab: Site) -> None:
+        await lab.log_in(Role.OWNER)
         files = {}
         for name in HOSTILE:
-            there.laboratory.database.drafts.create(name, "name: x", "owner")
+            lab.laboratory.database.drafts.create(name, "name: x", "owner")
             laboratory(tmp_path, name)
             files[name] = filled(tmp_path, name)
             (tmp_path / f"{name}.yaml").write_text(f"name: {name}")
             (tmp_path / f"{name}.sqlite").unlink()
         (tmp_path / f"{gone}.sqlite-mine").touch()
-        await there.laboratory.remove(gone)
+        await lab.laboratory.remove(gone)
         for name, of_study in files.items():
-            kept = {path for path in of_study if path.suffix != ".sqlite"}
-            kept |= {tmp_path / f"{name}.yaml"}
-            for path in kept:
+            expected = {path for path in of_study if path.suffix != ".sqlite"}
+            expected |= {tmp_path / f"{name}.yaml"}
+            for path in expected:
                 assert path.exists() == (name != gone), path
         assert (tmp_path / f"{gone}.sqlite-mine").exists()
         assert (tmp_path / "laboratory.db").exists()
@@ -78,14 +78,14 @@ def test_deleting_a_study_deletes_its_own_files_and_no_others(tmp_path: Path, go
 
 @pytest.mark.parametrize("name", [".", "..", "a/b", "../a", "", "-a", "a\n", "a\0", ".a"])
 def test_names_that_are_no_file_s_are_rejected(tmp_path: Path, name: str) -> None:
-    async def work(there: Site) -> None:
+    async def work(lab: Site) -> None:
         with pytest.raises(BadName):
-            there.laboratory.database.drafts.create(name, "", "owner")
-        for read in (there.laboratory.folder.files, there.laboratory.folder.outputs):
+            lab.laboratory.database.drafts.create(name, "", "owner")
+        for read in (lab.laboratory.folder.files, lab.laboratory.folder.outputs):
             with pytest.raises(UnknownName):
                 read(name)
         with pytest.raises(CheaptalkError):
-            await there.laboratory.outputs.delete(name, "report.html")
+            await lab.laboratory.outputs.delete(name, "report.html")
 
     (tmp_path / "...yaml").touch()
     (tmp_path / "..yaml").touch()
@@ -94,7 +94,7 @@ def test_names_that_are_no_file_s_are_rejected(tmp_path: Path, name: str) -> Non
 
 @pytest.mark.parametrize("name", [".", ".."])
 def test_a_study_file_cannot_name_a_folder(name: str) -> None:
-    with pytest.raises(StudyError, match="is no name"):
+    with pytest.raises(StudyError, match="is not a valid name"):
         parse_study(spec(name=name), "a test")
 
 
@@ -106,12 +106,12 @@ def test_only_a_listed_output_is_deleted(tmp_path: Path) -> None:
     (outputs / "notes.txt").touch()
     (tmp_path / "outputs" / "other.html").touch()
 
-    async def work(there: Site) -> None:
+    async def work(lab: Site) -> None:
         for file in ("notes.txt", "../other.html", "report.html", "..", "", "/etc/hostname"):
             with pytest.raises(UnknownName):
-                await there.laboratory.outputs.delete("pilot", file)
+                await lab.laboratory.outputs.delete("pilot", file)
         (outputs / "report.html.json").write_text("{")
-        await there.laboratory.outputs.delete("pilot", "report.html")
+        await lab.laboratory.outputs.delete("pilot", "report.html")
         assert {path.name for path in outputs.iterdir()} == {"notes.txt"}
 
     at_site(tmp_path, work)
@@ -119,19 +119,21 @@ def test_only_a_listed_output_is_deleted(tmp_path: Path) -> None:
 
 def test_only_its_owner_can_read_what_a_laboratory_writes(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    text = yaml.safe_dump(people_study(BOT, deals=5).model_dump(mode="json", exclude_defaults=True))
+    text = yaml.safe_dump(
+        people_study(BOT, instances=5).model_dump(mode="json", exclude_defaults=True)
+    )
     laboratory(tmp_path, "older")
     with ct.Store.open(tmp_path / "older.sqlite", create=True):
         pass
     (tmp_path / "older.sqlite").chmod(0o644)
 
-    async def work(there: Site) -> None:
-        await there.laboratory.launch("people", text)
-        await there.laboratory.launch("small", yaml.safe_dump(spec(name="small", deals=1)))
-        await there.laboratory.runs.start("small")
-        await there.laboratory.runs.latest["small"].ended()
-        await there.laboratory.outputs.export("small")
-        await there.laboratory.outputs.latest["small"].ended()
+    async def work(lab: Site) -> None:
+        await lab.laboratory.launch("people", text)
+        await lab.laboratory.launch("small", yaml.safe_dump(spec(name="small", instances=1)))
+        await lab.laboratory.runs.start("small")
+        await lab.laboratory.runs.latest["small"].ended()
+        await lab.laboratory.outputs.export("small")
+        await lab.laboratory.outputs.latest["small"].ended()
         files = [path for path in tmp_path.rglob("*") if path.is_file()]
         assert {"people.sqlite", "small.sqlite", "older.sqlite"} <= {path.name for path in files}
         assert any(path.parent.name == "small" for path in files)

@@ -43,10 +43,10 @@ async def made(outputs: Outputs, name: str) -> str:
 
 
 def test_outputs_are_made_one_at_a_time_and_are_stale_after_more_matches(tmp_path: Path) -> None:
-    folder = laboratory(tmp_path, deals=4)
-    laboratory(tmp_path, "other", deals=4)
-    played(folder, "small", deals=4)
-    played(folder, "other", deals=4)
+    folder = laboratory(tmp_path, instances=4)
+    laboratory(tmp_path, "other", instances=4)
+    played(folder, "small", instances=4)
+    played(folder, "other", instances=4)
 
     async def main() -> None:
         async with Outputs(Overviews(folder)) as outputs:
@@ -55,15 +55,15 @@ def test_outputs_are_made_one_at_a_time_and_are_stale_after_more_matches(tmp_pat
             with pytest.raises(ControlError, match="is being made"):
                 await outputs.export("small")
             await outputs.comparison("other", "small")  # of another study
-            assert [await made(outputs, one) for one in ("small", "other")] == ["", ""]
+            assert [await made(outputs, item) for item in ("small", "other")] == ["", ""]
             await outputs.export("small")
             assert await made(outputs, "small") == ""
             export, report = await outputs.listed("small")
             (compared,) = await outputs.listed("other")
             assert (export.file, report.file) == ("export-csv.zip", "report.html")
             assert compared.title == "Comparison with small"
-            assert {one.matches for one in (export, report, compared)} == {8}
-            assert not any(one.stale for one in (export, report, compared))
+            assert {item.matches for item in (export, report, compared)} == {8}
+            assert not any(item.stale for item in (export, report, compared))
             page, _ = await outputs.output("small", "report.html")
             assert 'href="../transcripts/studies/small/bargaining?' in page.read_text()
             (inside,) = re.findall(r'Content-Security-Policy" content="([^"]+)', page.read_text())
@@ -71,26 +71,26 @@ def test_outputs_are_made_one_at_a_time_and_are_stale_after_more_matches(tmp_pat
             assert export.policy == ""
             archive, _ = await outputs.output("small", "export-csv.zip")
             assert any("matches" in name for name in zipfile.ZipFile(archive).namelist())
-            assert {one.name for one in folder.outputs("small").iterdir()} == {
+            assert {item.name for item in folder.outputs("small").iterdir()} == {
                 "export-csv.zip", "export-csv.zip.json", "report.html", "report.html.json",
             }  # fmt: skip
-            played(folder, "small", deals=5)
+            played(folder, "small", instances=5)
             listed = [*await outputs.listed("small"), *await outputs.listed("other")]
-            assert [one.stale for one in listed] == [True, True, True]
+            assert [item.stale for item in listed] == [True, True, True]
             await outputs.report("small")
             assert await made(outputs, "small") == ""
             newest, old = await outputs.listed("small")
             assert (newest.file, newest.matches, newest.stale) == ("report.html", 10, False)
             assert (old.matches, old.stale) == (8, True)
             await outputs.delete("small", old.file)
-            assert [one.file for one in await outputs.listed("small")] == ["report.html"]
+            assert [item.file for item in await outputs.listed("small")] == ["report.html"]
 
     asyncio.run(main())
 
 
 def test_a_paper_s_tables_are_made_by_its_recipe(tmp_path: Path) -> None:
     folder = laboratory(tmp_path, **VARIED)
-    played(folder, "small", **VARIED, deals=3)
+    played(folder, "small", **VARIED, instances=3)
 
     async def main() -> None:
         async with Outputs(Overviews(folder)) as outputs:
@@ -113,19 +113,19 @@ def test_what_cannot_be_made_says_why_and_leaves_nothing(tmp_path: Path) -> None
     async def main() -> None:
         async with Outputs(Overviews(folder)) as outputs:
             await outputs.report("small", "chips")
-            assert "holds nothing of the recipe chips" in await made(outputs, "small")
+            assert "has no data for the recipe chips" in await made(outputs, "small")
             assert await outputs.listed("small") == []
             assert list(folder.outputs("small").iterdir()) == []
-            with pytest.raises(StoreError, match="no match of idle has begun"):
+            with pytest.raises(StoreError, match="idle has no matches yet"):
                 await outputs.report("idle")
             for name in ("../small", "small/..", ""):
-                for asked in (
+                for call in (
                     outputs.report(name), outputs.report("small", name),
                     outputs.comparison("small", name), outputs.export("small", name),
                     outputs.listed(name), outputs.output("small", name),
                 ):  # fmt: skip
                     with pytest.raises(UnknownName):
-                        await asked
+                        await call
             (tmp_path / "outputs" / "small" / "secret.html").touch()
             for file in ("secret.html", "../../small.sqlite", "small.yaml"):
                 with pytest.raises(UnknownName):
@@ -143,7 +143,7 @@ def test_a_server_that_stops_leaves_no_half_output(tmp_path: Path) -> None:
             await outputs.report("small")
         making = outputs.making("small")
         assert making is not None
-        assert (making.under_way, making.problem) == (False, "it was stopped")
+        assert (making.under_way, making.problem) == (False, "stopped before it was complete")
         assert list(folder.outputs("small").iterdir()) == []
 
     asyncio.run(main())

@@ -30,14 +30,14 @@ pytestmark = [
 
 def test_the_pages_of_a_study_with_people_are_for_everybody(tmp_path: Path) -> None:
     async def visit(tab: Tab) -> None:
-        with listen(0) as there, LaboratoryDatabase(tmp_path) as database:
-            address = own_address(there)
+        with listen(0) as lab, LaboratoryDatabase(tmp_path) as database:
+            address = own_address(lab)
             async with Laboratory(tmp_path, database, LINKS, address) as laboratory:
-                database.staff.found("owner", QUICK.hash(PASSWORD))
+                database.staff.create_owner("owner", QUICK.hash(PASSWORD))
                 database.drafts.create(STUDY.name, TEXT, "owner")
                 await laboratory.launch(STUDY.name, TEXT)
                 app = make_laboratory(laboratory)
-                serving = asyncio.create_task(serve_app(app, there, address))
+                serving = asyncio.create_task(serve_app(app, lab, address))
                 async with httpx2.AsyncClient(base_url=address.url, timeout=60) as client:
                     one = Comer(Open(laboratory.supervisor(STUDY.name), client), "ann")
                     await take_part(tab, one, f"{address.url}/s/{STUDY.name}")
@@ -50,22 +50,22 @@ def test_the_pages_of_a_study_with_people_are_for_everybody(tmp_path: Path) -> N
     browse(tmp_path, visit)
 
 
-async def take_part(tab: Tab, one: Comer, base: str) -> None:
+async def take_part(tab: Tab, comer: Comer, base: str) -> None:
     """Look at each page that somebody comes to."""
-    found = await complaints(tab, f"{base}/?PROLIFIC_PID=ann", 390, "light")
-    entered = await one.there.client.post(f"{base}/enter", data={"known_by": "ann"})
-    one.path = entered.headers["location"]
-    await one.look()
-    seen = set[str]()
-    while not one.page.ending:
-        stop = type(one.who.journey.stop).__name__ + one.who.journey.stop.name
-        if stop not in seen and one.page.forms:
-            seen.add(stop)
-            found += await looked(tab, base.partition("/s/")[0] + one.path)
-        await one.step()
-    found += await looked(tab, base.partition("/s/")[0] + one.path)
-    assert found == []
-    assert len(seen) >= 3
+    problems = await complaints(tab, f"{base}/?PROLIFIC_PID=ann", 390, "light")
+    entered = await comer.site.client.post(f"{base}/enter", data={"known_by": "ann"})
+    comer.path = entered.headers["location"]
+    await comer.look()
+    stops = set[str]()
+    while not comer.page.ending:
+        stop = type(comer.participant.journey.stop).__name__ + comer.participant.journey.stop.name
+        if stop not in stops and comer.page.forms:
+            stops.add(stop)
+            problems += await looked(tab, base.partition("/s/")[0] + comer.path)
+        await comer.step()
+    problems += await looked(tab, base.partition("/s/")[0] + comer.path)
+    assert problems == []
+    assert len(stops) >= 3
 
 
 async def look_after(tab: Tab, console: str, code: str) -> None:
@@ -75,19 +75,19 @@ async def look_after(tab: Tab, console: str, code: str) -> None:
         await tab.run(f"document.querySelector('main [name={name}]').value = '{text}'")
     await tab.run("document.querySelector('main form').requestSubmit()")
     await tab.until("!document.querySelector('main [name=password]')")
-    found = []
+    problems = []
     study = f"{console}/studies/{STUDY.name}"
     tabs = ("overview", "design", "participants", "matches", "pay", "data", "log", "delete")
-    pages = [f"{study}/{one}" for one in tabs] + [f"{study}/participants/{code}"]
+    pages = [f"{study}/{tab}" for tab in tabs] + [f"{study}/participants/{code}"]
     for page in [*pages, f"{study}/participants/{code}/erase", f"{console}/", f"{console}/start"]:
-        found += await looked(tab, page)
-    assert found == []
+        problems += await looked(tab, page)
+    assert problems == []
 
 
 async def looked(tab: Tab, address: str) -> list[str]:
     """What is wrong with a page on a phone, by day and by night."""
     return [
-        f"{address}, {scheme}: {one}"
+        f"{address}, {scheme}: {complaint}"
         for scheme in ("light", "dark")
-        for one in await complaints(tab, address, 390, scheme)
+        for complaint in await complaints(tab, address, 390, scheme)
     ]

@@ -19,14 +19,14 @@ from tests.web.laboratory.lab import Gate, laboratory, until
 
 async def reached(runs: Runs, *stages: RunStage) -> RunStatus:
     """How the small study's run is doing once it is there."""
-    found: list[RunStatus] = []
+    statuses: list[RunStatus] = []
 
-    async def there() -> bool:
-        found[:] = [await runs.status("small")]
-        return found[0].stage in stages
+    async def lab() -> bool:
+        statuses[:] = [await runs.status("small")]
+        return statuses[0].stage in stages
 
-    await until(there)
-    return found[0]
+    await until(lab)
+    return statuses[0]
 
 
 async def playing(runs: Runs) -> None:
@@ -41,14 +41,14 @@ async def playing(runs: Runs) -> None:
 
 def test_a_scripted_study_is_played_to_its_end(tmp_path: Path) -> None:
     async def main() -> None:
-        async with Runs(laboratory(tmp_path, deals=4), workers=1) as runs:
+        async with Runs(laboratory(tmp_path, instances=4), workers=1) as runs:
             assert await runs.status("small") == RunStatus(RunStage.NOT_BEGUN)
-            assert await runs.overviews.of("small") is None
+            assert await runs.overviews.get("small") is None
             await runs.start("small")
             assert (await runs.status("small")).stage is RunStage.RUNNING
             done = await reached(runs, RunStage.DONE, RunStage.FAILED)
             assert (done.stage, done.why, done.exit) == (RunStage.DONE, "", 0)
-            assert "8 of 8 matches ended" in done.said
+            assert "8 of 8 matches ended" in done.output
             assert done.overview is not None
             assert done.overview.games == {"bargaining": {Status.FINISHED: 8}}
             assert done.overview.failures == {}
@@ -66,7 +66,7 @@ def test_a_run_with_a_model_is_paused_stopped_and_ends_with_nothing_bought_twice
     async def main(server: Server) -> None:
         async with Runs(laboratory(tmp_path, **with_model(server.url)), workers=1) as runs:
             await runs.start("small")
-            with pytest.raises(ControlError, match="running already"):
+            with pytest.raises(ControlError, match="already in progress"):
                 await runs.start("small")
             await playing(runs)
             await runs.pause("small")
@@ -83,7 +83,8 @@ def test_a_run_with_a_model_is_paused_stopped_and_ends_with_nothing_bought_twice
             await runs.stop("small")
             gate.open = True
             stopped = await reached(runs, RunStage.STOPPED, RunStage.DONE, RunStage.FAILED)
-            assert (stopped.stage, stopped.why) == (RunStage.STOPPED, "it was told to stop")
+            assert stopped.stage is RunStage.STOPPED
+            assert stopped.why == "the run was stopped on request"
             assert stopped.overview is not None
             assert stopped.overview.done < 6
             await runs.resume("small")
@@ -120,9 +121,9 @@ def test_a_server_that_stops_leaves_no_run_behind(
             await runs.start("small")
         gate.open = True
         async with Runs(folder) as later:
-            found = await later.status("small")
-            assert (found.stage, found.account) == (RunStage.STOPPED, None)
-            assert "interrupted" in found.why
+            status = await later.status("small")
+            assert (status.stage, status.account) == (RunStage.STOPPED, None)
+            assert "interrupted" in status.why
             await later.resume("small")
             done = await reached(later, RunStage.DONE, RunStage.FAILED)
             assert done.overview is not None
@@ -163,7 +164,7 @@ def test_a_run_ends_by_itself_when_its_server_is_killed(tmp_path: Path) -> None:
         await killed.wait()
         async with Runs(folder) as later:
             assert (await later.status("small")).stage is RunStage.RUNNING
-            with pytest.raises(ControlError, match="running already"):
+            with pytest.raises(ControlError, match="already in progress"):
                 await later.start("small")
             await reached(later, RunStage.STOPPING)
             gate.open = True
@@ -194,7 +195,7 @@ def test_what_cannot_run_says_why_in_a_sentence(
             assert failed.stage is RunStage.FAILED
             assert "OPENAI_API_KEY" in failed.why
             assert failed.why.count("\n") == 0
-            for name, saying in (("worded", "player"), ("other", 'named "small"')):
+            for name, saying in (("worded", "player"), ("other", 'contains the study "small"')):
                 with pytest.raises(StudyError, match=saying):
                     await runs.start(name)
                 assert (await runs.status(name)).stage is RunStage.NOT_BEGUN

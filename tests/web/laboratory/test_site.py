@@ -19,7 +19,7 @@ from tests.web.console.office import CSRF, PASSWORD, QUICK
 from tests.web.participants.comers import BOT, Comer, Open, people_study
 from tests.web.walker import LINKS
 
-STUDY = people_study(BOT, deals=5)
+STUDY = people_study(BOT, instances=5)
 TEXT = yaml.safe_dump(STUDY.model_dump(mode="json", exclude_defaults=True), sort_keys=False)
 
 
@@ -34,10 +34,10 @@ class Site:
         """Come as somebody of a role, whose account is made where it lacks."""
         staff, hashed = self.laboratory.database.staff, QUICK.hash(PASSWORD)
         if not staff.any():
-            staff.found("owner", hashed)
+            staff.create_owner("owner", hashed)
         if role is not Role.OWNER:
-            made = staff.invite(role, hashed, role, "owner")
-            staff.set_password(made.id, hashed, role, one_time=False)
+            account = staff.invite(role, hashed, role, "owner")
+            staff.set_password(account.id, hashed, role, one_time=False)
         sent = await self.post("/login", "/login", name=role, password=PASSWORD)
         assert sent.status_code == 303, sent.text
 
@@ -82,41 +82,43 @@ def at_site(folder: Path, work: Callable[[Site], Awaitable[None]]) -> None:
     """Do something at a laboratory."""
 
     async def main() -> None:
-        async with site(folder) as there:
-            await work(there)
+        async with site(folder) as lab:
+            await work(lab)
 
     asyncio.run(main())
 
 
 def test_a_study_is_launched_taken_part_in_paid_once_and_deleted(tmp_path: Path) -> None:
-    async def work(there: Site) -> None:
-        await there.log_in(Role.OWNER)
-        await there.post("/new-study", "/new-study", name=STUDY.name, text=TEXT)
-        launched = await there.post(f"/studies/{STUDY.name}/launch")
+    async def work(lab: Site) -> None:
+        await lab.log_in(Role.OWNER)
+        await lab.post("/new-study", "/new-study", name=STUDY.name, text=TEXT)
+        launched = await lab.post(f"/studies/{STUDY.name}/launch")
         assert launched.headers["location"].startswith("/console/studies/people/participants")
-        ann, bob = await there.participant("id-of-ann"), await there.participant("id-of-bob")
-        seen = (await there.get("/studies/people/participants")).text
-        assert {ann.code, bob.code} <= set(seen.replace("<", ">").split(">"))
-        assert "id-of-ann" not in seen
-        one = (await there.get(f"/studies/people/participants/{ann.code}")).text
-        assert "words of id-of-ann" in one
+        ann, bob = await lab.participant("id-of-ann"), await lab.participant("id-of-bob")
+        listing = (await lab.get("/studies/people/participants")).text
+        assert {ann.code, bob.code} <= set(listing.replace("<", ">").split(">"))
+        assert "id-of-ann" not in listing
+        details = (await lab.get(f"/studies/people/participants/{ann.code}")).text
+        assert "words of id-of-ann" in details
 
-        told = " ".join(Page((await there.get("/studies/people/overview")).text).words.split())
-        assert "2 completed, 0 on their way; 2 people came" in told
-        assert "USD, in no payout yet" in told
-        assert "2 completed" in (await there.get("/")).text
-        await there.post("/studies/people/pay", form="prolific")
-        first = (await there.get("/studies/people/pay/1/file")).text
+        told = " ".join(Page((await lab.get("/studies/people/overview")).text).words.split())
+        assert "2 completed, 0 active, 2 in total" in told
+        assert "USD, not yet paid out" in told
+        assert "2 completed" in (await lab.get("/")).text
+        await lab.post("/studies/people/pay", form="prolific")
+        first = (await lab.get("/studies/people/pay/1/file")).text
         assert {line.partition(",")[0] for line in first.splitlines()} <= {"id-of-ann", "id-of-bob"}
-        again = await there.post("/studies/people/pay", form="prolific")
-        assert "Nothing is open" in (await there.client.get(again.headers["location"])).text
-        assert (await there.get("/studies/people/pay/1/file")).text == first
-        assert (await there.get("/studies/people/pay/2/file")).status_code == 404
+        again = await lab.post("/studies/people/pay", form="prolific")
+        assert (
+            "There are no open payments" in (await lab.client.get(again.headers["location"])).text
+        )
+        assert (await lab.get("/studies/people/pay/1/file")).text == first
+        assert (await lab.get("/studies/people/pay/2/file")).status_code == 404
 
-        await there.post(f"/studies/people/participants/{ann.code}/erase")
-        gone = (await there.get(f"/studies/people/participants/{ann.code}")).status_code
+        await lab.post(f"/studies/people/participants/{ann.code}/erase")
+        gone = (await lab.get(f"/studies/people/participants/{ann.code}")).status_code
         assert gone == 404
-        held = b"".join(one.read_bytes() for one in tmp_path.iterdir() if one.is_file())
+        held = b"".join(item.read_bytes() for item in tmp_path.iterdir() if item.is_file())
         assert b"id-of-bob" in held
         for trace in (b"id-of-ann", ann.code.encode(), b"words of id-of-ann"):
             assert trace not in held
@@ -127,104 +129,106 @@ def test_a_study_is_launched_taken_part_in_paid_once_and_deleted(tmp_path: Path)
 def test_somebody_is_shown_wherever_they_are(tmp_path: Path) -> None:
     before, after = [{"instructions": ["Read."]}], [{"survey": [{"name": "so", "ask": "So?"}]}]
     games = {"games": {"most": 2, "may_stop": True, "before": before, "after": after}}
-    study = people_study(BOT, deals=5, path=[{"consent": "We play."}, games])
+    study = people_study(BOT, instances=5, path=[{"consent": "We play."}, games])
     text = yaml.safe_dump(study.model_dump(mode="json", exclude_defaults=True))
 
-    async def work(there: Site) -> None:
-        await there.laboratory.launch(study.name, text)
-        there.laboratory.database.drafts.create(study.name, text, "owner")
-        await there.log_in(Role.OWNER)
-        ann, seen = await there.comer("ann"), set[str]()
+    async def work(lab: Site) -> None:
+        await lab.laboratory.launch(study.name, text)
+        lab.laboratory.database.drafts.create(study.name, text, "owner")
+        await lab.log_in(Role.OWNER)
+        ann, stops = await lab.comer("ann"), set[str]()
         while not ann.page.ending:
-            stop = ann.who.journey.stop
+            stop = ann.participant.journey.stop
             for page in ("participants", f"participants/{ann.code}", "overview", "matches"):
-                told = await there.get(f"/studies/people/{page}")
-                assert told.status_code == 200, (stop, page)
-            seen.add(stop.name)
+                response = await lab.get(f"/studies/people/{page}")
+                assert response.status_code == 200, (stop, page)
+            stops.add(stop.name)
             await ann.step()
-        assert seen >= {"consent", "instructions", "games", "survey", "go_on"}
+        assert stops >= {"consent", "instructions", "games", "survey", "go_on"}
 
     at_site(tmp_path, work)
 
 
 def test_a_participant_s_link_opens_nothing_of_the_console(tmp_path: Path) -> None:
-    async def work(there: Site) -> None:
-        await there.laboratory.launch(STUDY.name, TEXT)
-        there.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
-        there.laboratory.database.staff.found("owner", QUICK.hash(PASSWORD))
-        ann = await there.participant("ann")
+    async def work(lab: Site) -> None:
+        await lab.laboratory.launch(STUDY.name, TEXT)
+        lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
+        lab.laboratory.database.staff.create_owner("owner", QUICK.hash(PASSWORD))
+        ann = await lab.participant("ann")
         token = ann.path.rpartition("/")[2]
         for path in ("participants", "pay", "matches", "data", "log", f"participants/{ann.code}"):
-            for more in ({}, {"me": token}, {"token": token}):
-                seen = await ann.there.client.get(f"/console/studies/people/{path}", params=more)
-                assert seen.status_code == 303
-                assert "/console/login" in seen.headers["location"]
-        deed = await ann.there.client.post("/console/studies/people/participants/recruit")
+            for parameters in ({}, {"me": token}, {"token": token}):
+                response = await ann.site.client.get(
+                    f"/console/studies/people/{path}", params=parameters
+                )
+                assert response.status_code == 303
+                assert "/console/login" in response.headers["location"]
+        deed = await ann.site.client.post("/console/studies/people/participants/recruit")
         assert deed.status_code == 403
-        assert there.laboratory.supervisor("people").experiment.state == "open"
+        assert lab.laboratory.supervisor("people").experiment.state == "open"
 
     at_site(tmp_path, work)
 
 
 def test_who_only_looks_changes_nothing(tmp_path: Path) -> None:
-    async def work(there: Site) -> None:
-        await there.laboratory.launch(STUDY.name, TEXT)
-        there.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
-        ann = await there.participant("ann")
-        await there.log_in(Role.VIEWER)
-        assert (await there.get("/studies/people/participants")).status_code == 200
+    async def work(lab: Site) -> None:
+        await lab.laboratory.launch(STUDY.name, TEXT)
+        lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
+        ann = await lab.participant("ann")
+        await lab.log_in(Role.VIEWER)
+        assert (await lab.get("/studies/people/participants")).status_code == 200
         one = f"/studies/people/participants/{ann.code}"
         for path in ("/studies/people/participants/recruit", f"{one}/remove", f"{one}/erase",
                      "/studies/people/pay", "/studies/people/launch", "/studies/people/run",
                      "/studies/people/data", f"{one}/tell"):  # fmt: skip
-            assert (await there.post(path)).status_code == 403, path
-        assert (await there.get("/studies/people/pay/1/file")).status_code == 403
-        assert ann.code in there.laboratory.supervisor("people").experiment.people
+            assert (await lab.post(path)).status_code == 403, path
+        assert (await lab.get("/studies/people/pay/1/file")).status_code == 403
+        assert ann.code in lab.laboratory.supervisor("people").experiment.people
 
     at_site(tmp_path, work)
 
 
 def test_closed_paused_and_strange_studies_have_pages_of_their_own(tmp_path: Path) -> None:
-    async def work(there: Site) -> None:
-        await there.laboratory.launch(STUDY.name, TEXT)
-        supervisor = there.laboratory.supervisor("people")
+    async def work(lab: Site) -> None:
+        await lab.laboratory.launch(STUDY.name, TEXT)
+        supervisor = lab.laboratory.supervisor("people")
         for state, status in (("closed", 410), ("paused", 503)):
             await supervisor.recruit(state)
-            refused = await there.client.post("/s/people/enter", data={"known_by": "late"})
+            refused = await lab.client.post("/s/people/enter", data={"known_by": "late"})
             assert refused.status_code == status
             assert "study" in Page(refused.text).words
-        assert (await there.client.get("/s/nothing/")).status_code == 404
-        kept = (await there.client.get("/s/people?PROLIFIC_PID=x")).headers["location"]
-        assert kept == "/s/people/?PROLIFIC_PID=x"
+        assert (await lab.client.get("/s/nothing/")).status_code == 404
+        location = (await lab.client.get("/s/people?PROLIFIC_PID=x")).headers["location"]
+        assert location == "/s/people/?PROLIFIC_PID=x"
 
     at_site(tmp_path, work)
 
 
 def test_a_launched_study_is_not_changed_under_its_people(tmp_path: Path) -> None:
-    async def work(there: Site) -> None:
-        await there.laboratory.launch(STUDY.name, TEXT)
-        await there.laboratory.launch(STUDY.name, TEXT.replace("deals: 5", "deals: 6"))
-        ann = await there.participant("ann")
-        with pytest.raises(CheaptalkError, match="people take part"):
-            await there.laboratory.launch(STUDY.name, TEXT)
-        raised = TEXT.replace("deals: 5", "deals: 6").replace(
+    async def work(lab: Site) -> None:
+        await lab.laboratory.launch(STUDY.name, TEXT)
+        await lab.laboratory.launch(STUDY.name, TEXT.replace("instances: 5", "instances: 6"))
+        ann = await lab.participant("ann")
+        with pytest.raises(CheaptalkError, match="the study has participants"):
+            await lab.laboratory.launch(STUDY.name, TEXT)
+        raised = TEXT.replace("instances: 5", "instances: 6").replace(
             "source: prolific", "source: prolific\n    places: 1"
         )
         assert raised.count("places: 1") == 1
-        await there.laboratory.launch(STUDY.name, raised)
-        assert there.laboratory.supervisor("people").experiment.places.full
+        await lab.laboratory.launch(STUDY.name, raised)
+        assert lab.laboratory.supervisor("people").experiment.quotas.full
         assert (await ann.look()).code
         unkeyed = TEXT.replace("name: people\n", "name: other\n").replace(
             "bot:\n    strategy: random", "bot:\n    model: openai/gpt-4o"
         )
         with pytest.raises(CheaptalkError, match="OPENAI_API_KEY"):
-            await there.laboratory.launch("other", unkeyed)
-        assert there.laboratory.launched("other") is None
+            await lab.laboratory.launch("other", unkeyed)
+        assert lab.laboratory.launched("other") is None
 
     at_site(tmp_path, work)
 
-    async def later(there: Site) -> None:
-        assert len(there.laboratory.supervisor("people").experiment.people) == 1
+    async def later(lab: Site) -> None:
+        assert len(lab.laboratory.supervisor("people").experiment.people) == 1
 
     at_site(tmp_path, later)
 
@@ -233,25 +237,27 @@ STRANGE = ("", "x", "0", "-1", "9" * 30, "..", "\x00", "ä", "<script>", "nan", 
 
 
 def test_no_page_and_no_form_of_the_laboratory_fails(tmp_path: Path) -> None:
-    async def work(there: Site) -> None:
-        await there.laboratory.launch(STUDY.name, TEXT)
-        there.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
-        await there.log_in(Role.OWNER)
-        ann = await there.participant("ann")
+    async def work(lab: Site) -> None:
+        await lab.laboratory.launch(STUDY.name, TEXT)
+        lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
+        await lab.log_in(Role.OWNER)
+        ann = await lab.participant("ann")
         base, one = "/studies/people", f"/studies/people/participants/{ann.code}"
         pages = ["/participants", "/pay", "/matches", "/data", "/pay/1/file", "/data/x.html"]
         for page in [*(f"{base}{page}" for page in pages), one, f"{one}/erase", "/start", "/form"]:
             for query in STRANGE:
                 names = ("at", "after", "preset", "copy", "said")
-                seen = await there.client.get(f"/console{page}", params=dict.fromkeys(names, query))
-                assert seen.status_code < 500, (page, query, seen.text)
+                response = await lab.client.get(
+                    f"/console{page}", params=dict.fromkeys(names, query)
+                )
+                assert response.status_code < 500, (page, query, response.text)
         fields = ("state", "text", "cohort", "form", "do", "dollars", "make", "other", "number")
         deeds = ["/participants/recruit", "/participants/tell", "/pay", "/run", "/budget"]
-        theirs = [f"{one}/{deed}" for deed in ("move", "tell", "prompt")]
+        actions = [f"{one}/{deed}" for deed in ("move", "tell", "prompt")]
         nobodys = ["/studies/nothing/launch", "/studies/nothing/run"]
-        for deed in [*(base + deed for deed in deeds), *theirs, *nobodys]:
+        for deed in [*(base + deed for deed in deeds), *actions, *nobodys]:
             for value in STRANGE:
-                sent = await there.post(deed, "/account", **dict.fromkeys(fields, value))
+                sent = await lab.post(deed, "/account", **dict.fromkeys(fields, value))
                 assert sent.status_code < 500 or sent.status_code == 503, (deed, value, sent.text)
 
     at_site(tmp_path, work)
@@ -265,18 +271,18 @@ def test_a_run_s_budget_is_read_as_dollars_or_refused(
     async def note(name: str, *, budget: dict[str, float]) -> None:
         set_to.append(budget["dollars"])
 
-    async def work(there: Site) -> None:
-        there.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
-        await there.log_in(Role.OWNER)
-        monkeypatch.setattr(there.laboratory.runs, "set", note)
+    async def work(lab: Site) -> None:
+        lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
+        await lab.log_in(Role.OWNER)
+        monkeypatch.setattr(lab.laboratory.runs, "set", note)
         path = f"/studies/{STUDY.name}/budget"
         for written in ("1_0", "nan", "inf", "1e3", "7,5", "1.500", "-1", "many", "", "1" * 10):
-            sent = await there.post(path, "/account", dollars=written)
+            sent = await lab.post(path, "/account", dollars=written)
             assert sent.status_code == 400, written
-            assert "as a number of dollars, such as 1,250 or 12.50" in sent.text
+            assert "a number of dollars, such as 1,250 or 12.50" in sent.text
         assert set_to == []
         for written in ("12.50", "$1,250", "0"):
-            assert (await there.post(path, "/account", dollars=written)).status_code == 303
+            assert (await lab.post(path, "/account", dollars=written)).status_code == 303
         assert set_to == [12.5, 1250.0, 0.0]
 
     at_site(tmp_path, work)
@@ -285,61 +291,61 @@ def test_a_run_s_budget_is_read_as_dollars_or_refused(
 def test_transcripts_are_read_in_the_console_and_ids_come_where_they_are_asked_for(
     tmp_path: Path,
 ) -> None:
-    async def work(there: Site) -> None:
-        await there.laboratory.launch(STUDY.name, TEXT)
-        there.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
-        await there.log_in(Role.OWNER)
-        ann = await there.participant("id-of-ann")
-        match = next(iter(ann.who.plays.values()))["match_id"]
-        seen = await there.get(f"/studies/people/transcripts/matches/{match}")
-        assert seen.status_code == 200
-        assert "words of id-of-ann" in seen.text
-        inside = [one for one in Page(seen.text).links if one.startswith("/")]
-        assert any(one.startswith("/console/studies/people/transcripts/") for one in inside)
-        assert all(one.startswith("/console/studies/people/") for one in inside)
-        stranger = httpx2.AsyncClient(transport=there.client._transport, base_url="http://test")
+    async def work(lab: Site) -> None:
+        await lab.laboratory.launch(STUDY.name, TEXT)
+        lab.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
+        await lab.log_in(Role.OWNER)
+        ann = await lab.participant("id-of-ann")
+        match = next(iter(ann.participant.plays.values()))["match_id"]
+        response = await lab.get(f"/studies/people/transcripts/matches/{match}")
+        assert response.status_code == 200
+        assert "words of id-of-ann" in response.text
+        inside = [link for link in Page(response.text).links if link.startswith("/")]
+        assert any(item.startswith("/console/studies/people/transcripts/") for item in inside)
+        assert all(item.startswith("/console/studies/people/") for item in inside)
+        stranger = httpx2.AsyncClient(transport=lab.client._transport, base_url="http://test")
         turned = await stranger.get(f"/console/studies/people/transcripts/matches/{match}")
         assert turned.status_code == 303
-        ids = (await there.post("/studies/people/identities")).text
-        shown = ann.page.code
+        ids = (await lab.post("/studies/people/identities")).text
+        code = ann.page.code
         assert ids.splitlines() == [
-            "participant,source,id,completion_code", f"{ann.code},prolific,id-of-ann,{shown}"
+            "participant,source,id,completion_code", f"{ann.code},prolific,id-of-ann,{code}"
         ]  # fmt: skip
-        assert len(shown) == 8
+        assert len(code) == 8
 
     at_site(tmp_path, work)
 
 
 def test_data_that_need_be_kept_no_longer_are_deleted_once_all_is_paid(tmp_path: Path) -> None:
-    async def work(there: Site) -> None:
+    async def work(lab: Site) -> None:
         text = TEXT.replace("people:\n  recruitment", "people:\n  keep_days: 30\n  recruitment")
-        await there.laboratory.launch(STUDY.name, text)
-        supervisor = there.laboratory.supervisor("people")
-        await there.participant("ann")
+        await lab.laboratory.launch(STUDY.name, text)
+        supervisor = lab.laboratory.supervisor("people")
+        await lab.participant("ann")
         later = time.time() + 31 * 86_400
-        await supervisor.mind(later)
+        await supervisor.check(later)
         await supervisor.recruit("closed")
-        await supervisor.mind(later)
+        await supervisor.check(later)
         assert len(supervisor.experiment.people) == 1, "somebody who is owed something stays"
         await supervisor.experiment.write(pay_out(1, "csv", "owner"))
-        await supervisor.mind(time.time())
+        await supervisor.check(time.time())
         assert len(supervisor.experiment.people) == 1
-        await supervisor.mind(later)
+        await supervisor.check(later)
         assert supervisor.experiment.people == {}
-        assert balance_of(supervisor.experiment.house.store, 1).paid > 0
+        assert balance_of(supervisor.experiment.room_manager.store, 1).paid > 0
 
     at_site(tmp_path, work)
 
 
 def test_a_form_that_is_sent_twice_lets_in_one_person(tmp_path: Path) -> None:
-    async def work(there: Site) -> None:
+    async def work(lab: Site) -> None:
         text = TEXT.replace("source: prolific", "source: open")
-        await there.laboratory.launch(STUDY.name, text)
-        page = Page((await there.client.get("/s/people/")).text)
-        fields = {one.name: one.value for one in page.forms[0].blanks}
+        await lab.laboratory.launch(STUDY.name, text)
+        page = Page((await lab.client.get("/s/people/")).text)
+        fields = {blank.name: blank.value for blank in page.forms[0].blanks}
         for _ in range(2):
-            there.client.cookies.clear()
-            assert (await there.client.post(page.forms[0].action, data=fields)).status_code == 303
-        assert len(there.laboratory.supervisor("people").experiment.people) == 1
+            lab.client.cookies.clear()
+            assert (await lab.client.post(page.forms[0].action, data=fields)).status_code == 303
+        assert len(lab.laboratory.supervisor("people").experiment.people) == 1
 
     at_site(tmp_path, work)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import httpx2
 
-from cheaptalk.calls.desk import Models
+from cheaptalk.calls.dispatcher import Models
 from cheaptalk.rules import Chance
 from cheaptalk.studies import parse_study
 from cheaptalk.studies.study import Study
@@ -29,7 +29,7 @@ PEOPLE: dict[str, Any] = {
     "path": [
         {"consent": {"text": "We play.", "statements": ["I am 18"]}},
         {"games": {"most": 1}},
-        {"survey": [{"name": "why", "ask": "Why?", "lines": 4}]},
+        {"survey": [{"name": "feedback", "ask": "Why?", "lines": 4}]},
     ],
     "pay": {"base": 1, "bonus": [{"rate": 0.01}], "ended": {"partner_left": 0.5, "technical": 0.7}},
 }
@@ -38,7 +38,7 @@ BOT = [["people", "bot"]]
 
 
 def people_study(
-    pairing: list[list[str]] = TWO, bot: object = "random", deals: int = 10, **changes: Any
+    pairing: list[list[str]] = TWO, bot: object = "random", instances: int = 10, **changes: Any
 ) -> Study:
     """A study of bargaining with people, and changes of what they go through.
 
@@ -47,7 +47,7 @@ def people_study(
     """
     players = {"people": {"person": "browser"}, "bot": bot}
     data = {
-        "name": "people", "deals": deals, "pairing": pairing,
+        "name": "people", "instances": instances, "pairing": pairing,
         "games": [{"game": "bargaining", "fixed": {"horizon": 4, "money": 100, "messages": True}}],
         "players": {name: players[name] for name in dict.fromkeys(chain(*pairing))},
         "people": PEOPLE | changes,
@@ -97,8 +97,8 @@ class Comer:
         page: that they read last.
     """
 
-    def __init__(self, there: Open, name: str, path: str = "") -> None:
-        self.there = there
+    def __init__(self, site: Open, name: str, path: str = "") -> None:
+        self.site = site
         self.name = name
         self.path = path
         self.cookies = ""
@@ -111,17 +111,17 @@ class Comer:
         self.page = Page("")
 
     @property
-    def who(self) -> Participant:
-        return self.there.experiment.people[self.code]
+    def participant(self) -> Participant:
+        return self.site.experiment.people[self.code]
 
     @property
     def code(self) -> str:
-        return LINKS.guest(self.path.rpartition("/")[2])
+        return LINKS.visitor(self.path.rpartition("/")[2])
 
     async def come(self) -> Page:
         """Come by the link that recruits people."""
-        self.there.client.cookies.clear()
-        entered = await self.there.client.post("/enter", data={"known_by": self.name})
+        self.site.client.cookies.clear()
+        entered = await self.site.client.post("/enter", data={"known_by": self.name})
         assert entered.status_code == 303, entered.text
         self.path = entered.headers["location"]
         self.cookies = "; ".join(f"{name}={value}" for name, value in entered.cookies.items())
@@ -130,7 +130,7 @@ class Comer:
     async def look(self) -> Page:
         """Read the page."""
         await asyncio.sleep(0.001)
-        got = await self.there.client.get(self.path)
+        got = await self.site.client.get(self.path)
         if got.status_code != 200:
             raise NotShown(f"{got.status_code}: {got.text}")
         self.page = Page(got.text)
@@ -138,14 +138,14 @@ class Comer:
 
     async def send(self, deed: str, fields: Mapping[str, str] | None = None) -> httpx2.Response:
         """Send a form that may be there or not."""
-        own = {"Cookie": self.cookies} if self.cookies else {}
-        return await self.there.client.post(
-            f"{self.path}/{deed}", data=dict(fields or {}), headers=own
+        headers = {"Cookie": self.cookies} if self.cookies else {}
+        return await self.site.client.post(
+            f"{self.path}/{deed}", data=dict(fields or {}), headers=headers
         )
 
     async def press(self, form: Form, fields: Mapping[str, str]) -> Page:
         """Send a form of the page."""
-        sent = await self.there.client.post(form.action, data=dict(fields))
+        sent = await self.site.client.post(form.action, data=dict(fields))
         assert sent.status_code == 303, sent.text
         return await self.look()
 
@@ -156,14 +156,14 @@ class Comer:
         if form := page.form("notice"):
             return await self.press(form, attention(page, form))
         if form := page.form("page"):
-            answers = {"why": self.said, "name": self.name} | self.answers
-            return await self.press(form, reply(page, form, answers, draw, more=self.more))
+            answers = {"feedback": self.said, "name": self.name} | self.answers
+            return await self.press(form, reply(page, form, answers, draw, play_more=self.more))
         if forms := page.forms_for("answer"):
             fields = guess(page, forms[0], self.refused, draw)
-            words = {one.name: self.said for one in forms[0].blanks if one.kind == "text"}
-            shown = await self.press(forms[0], fields | words)
-            self.refused = [*self.refused, shown.problem] if shown.problem else []
-            return shown
+            words = {blank.name: self.said for blank in forms[0].blanks if blank.kind == "text"}
+            page_after = await self.press(forms[0], fields | words)
+            self.refused = [*self.refused, page_after.problem] if page_after.problem else []
+            return page_after
         if form := page.form("done"):
             return await self.press(form, {})
         await asyncio.sleep(0.01)  # others, and the thread that writes, have their turn

@@ -18,18 +18,19 @@ from cheaptalk.web.bots.replies import attention, reply
 from tests.web.participants.comers import people_study
 from tests.web.walker import LINKS
 
-ITEM = {"name": "sum", "ask": "1 + 1?", "choices": ["one", "two", "three"], "right": "two"}
+ITEM = {"name": "sum", "ask": "1 + 1?", "choices": ["one", "two", "three"], "correct": "two"}
 PATH = [
     {"consent": {"text": "We play.", "statements": ["I am 18", "I agree"]}},
     "first_name",
     {"comprehension": {"items": [ITEM], "tries": 1}},
     {"games": {
-        "most": 3, "may_stop": True, "lobby": {"minutes": 0.0001, "stand_ins": True},
+        "most": 3, "may_stop": True, "lobby": {"minutes": 0.0001, "substitutes": True},
         "attention": {"after": [0, 0.01], "games": [1, 2]},
         "before": [{"instructions": {"pages": ["One."], "game": True, "code_word": "sdkot"}}],
     }},
     {"survey": [
-        {"name": "fair", "ask": "Fair?", "scale": {}}, {"name": "why", "ask": "Why?", "lines": 3},
+        {"name": "fair", "ask": "Fair?", "scale": {}}, {"name": "feedback", "ask": "Why?",
+        "lines": 3},
         {"name": "age", "ask": "Age?", "number": [18, 99]},
     ]},
     {"debrief": "Thanks."},
@@ -46,11 +47,11 @@ def went(folder: Path, answers: dict[str, str], people: int = 4) -> Tally:
     async def main() -> Tally:
         store, ids = folder / "s.sqlite", folder / "ids"
         async with open_experiment(study, store, ids) as supervisor:
-            with listening(0) as there:
+            with listening(0) as site:
                 config = uvicorn.Config(make_experiment(supervisor, LINKS), log_level="warning")
                 server = uvicorn.Server(config)
-                serving = asyncio.create_task(server.serve(sockets=[there]))
-                url = f"http://127.0.0.1:{there.getsockname()[1]}/?PROLIFIC_PID={{id}}"
+                serving = asyncio.create_task(server.serve(sockets=[site]))
+                url = f"http://127.0.0.1:{site.getsockname()[1]}/?PROLIFIC_PID={{id}}"
                 tally = await Crowd(
                     url, people, matches=2, answers=answers, rest=lambda _: asyncio.sleep(0.01)
                 ).play()
@@ -72,7 +73,10 @@ def test_bots_go_from_the_entry_to_the_code(tmp_path: Path) -> None:
         answers = [json.loads(row[0]) for row in connection.exec_driver_sql(query)]
         assert balance_of(store, 1).owed >= 4 * 100
     assert len(answers) == 4
-    assert all(18 <= one["age"] <= 99 and 1 <= one["fair"] <= 7 and one["why"] for one in answers)
+    assert all(
+        18 <= answer["age"] <= 99 and 1 <= answer["fair"] <= 7 and answer["feedback"]
+        for answer in answers
+    )
 
 
 def test_a_bot_that_answers_wrongly_ends_there(tmp_path: Path) -> None:
@@ -88,8 +92,8 @@ def test_statements_are_ticks_and_rows_are_choices() -> None:
     <input type="radio" name="c" value="1"><input type="radio" name="c" value="2">
     <button name="agreed" value="yes">I agree</button><button name="agreed" value="no">No</button>
     </form><article data-ending="complete"><p class="code"><b>XY12</b></p></article>""")
-    assert [one.kind for one in page.forms[0].blanks] == ["hidden", "tick", "tick", "choice"]
-    sent = reply(page, page.forms[0], {"c": "2"}, Chance("test")("reply"), more=False)
+    assert [blank.kind for blank in page.forms[0].blanks] == ["hidden", "tick", "tick", "choice"]
+    sent = reply(page, page.forms[0], {"c": "2"}, Chance("test")("reply"), play_more=False)
     assert sent == {"number": "3", "a": "yes", "b": "on", "c": "2", "agreed": "yes"}
     assert (page.ending, page.code) == ("complete", "XY12")
 

@@ -11,7 +11,7 @@ from tests.web.participants.comers import PEOPLE, Open, opened, people_study
 
 STUDY = people_study(path=[
     PEOPLE["path"][0], "first_name",
-    {"survey": {"name": "before", "items": [{"name": "why", "ask": "Why?", "lines": 4}]}},
+    {"survey": {"name": "before", "items": [{"name": "feedback", "ask": "Why?", "lines": 4}]}},
     {"games": {"most": 2, "may_stop": True}}, PEOPLE["path"][-1],
 ])  # fmt: skip
 ID, NAME, SAID = "zerlina-7781", "Zerlina", "batti batti o bel Masetto"
@@ -22,60 +22,63 @@ def found(folder: Path, *traces: str) -> list[tuple[str, str]]:
     files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".key"]
     assert any(path.name.endswith("sqlite") for path in files)
     return [
-        (path.name, one) for path in files for one in traces if one.encode() in path.read_bytes()
+        (path.name, trace)
+        for path in files
+        for trace in traces
+        if trace.encode() in path.read_bytes()
     ]
 
 
 @pytest.mark.parametrize("when", ["playing", "played", "complete"])
 def test_no_byte_stays_of_what_was_deleted(tmp_path: Path, when: str) -> None:
-    async def go(there: Open) -> tuple[str, str]:
-        gone, other = there.comer(NAME), there.comer("Masetta")
+    async def go(site: Open) -> tuple[str, str]:
+        gone, partner = site.comer(NAME), site.comer("Masetta")
         gone.said = SAID
         form = {"known_by": ID, "more": "STUDY_ID=giovanni-1787"}
-        entered = await there.client.post("/enter", data=form)
+        entered = await site.client.post("/enter", data=form)
         gone.path = entered.headers["location"]
-        there.client.cookies.clear()
+        site.client.cookies.clear()
         await gone.look()
-        await other.come()
+        await partner.come()
         traces = (ID, "giovanni-1787", NAME, SAID, gone.code)
-        both = (gone, other)
-        await asyncio.gather(*(one.until(lambda page: "The rules" in page.words) for one in both))
-        while not (gone.page.form("answer") or (await other.look()).form("answer")):
+        both = (gone, partner)
+        await asyncio.gather(*(item.until(lambda page: "Rules and" in page.words) for item in both))
+        while not (gone.page.form("answer") or (await partner.look()).form("answer")):
             await gone.look()
         if when != "playing":
-            await asyncio.gather(gone.to("done"), other.to("done"))
+            await asyncio.gather(gone.to("done"), partner.to("done"))
         if when == "complete":
-            await asyncio.gather(gone.finish(), other.finish())
+            await asyncio.gather(gone.finish(), partner.finish())
         assert {one for _, one in found(tmp_path, *traces)} == set(traces)
-        code, other.more = gone.code, False
-        await there.supervisor.erase(gone.who)
-        await other.finish()
+        code, partner.more = gone.code, False
+        await site.supervisor.erase(gone.participant)
+        await partner.finish()
         for _ in range(1_000):
-            if code not in there.experiment.people:
+            if code not in site.experiment.people:
                 break
-            await there.supervisor.mind(0.0)
-            await other.look()
+            await site.supervisor.check(0.0)
+            await partner.look()
             await asyncio.sleep(0.001)
         assert found(tmp_path, *traces) == []
-        assert (await there.client.get(gone.path)).status_code == 404
-        page = await other.look()
+        assert (await site.client.get(gone.path)).status_code == 404
+        page = await partner.look()
         assert page.ending == ("partner_left" if when == "playing" else "complete")
         assert page.code
-        return code, other.code
+        return code, partner.code
 
     async def main() -> tuple[str, str]:
-        async with opened(tmp_path, STUDY) as there:
-            return await go(there)
+        async with opened(tmp_path, STUDY) as site:
+            return await go(site)
 
-    code, other = asyncio.run(main())
+    code, partner_code = asyncio.run(main())
     assert found(tmp_path, ID, NAME, SAID, code) == []
     with Store.open(tmp_path / "s.sqlite") as store, store.reading() as connection:
         query = "select code, key from payments left join participants p on p.id = participant_id"
-        owed = {tuple(row) for row in connection.exec_driver_sql(query)}
+        dues = {tuple(row) for row in connection.exec_driver_sql(query)}
         plays = connection.exec_driver_sql("select state, cents from plays").all()
         answers = connection.exec_driver_sql("select answer from responses").scalars()
-        earned = sum(json.loads(one).get("cents") or 0 for one in answers)
+        earned = sum(json.loads(answer).get("cents") or 0 for answer in answers)
     kinds = {"playing": {"partner_left/1"}}.get(when, {"base/1"})
-    assert {key for who, key in owed if who == other} >= kinds
-    assert {who for who, _ in owed} == {other}
+    assert {key for participant, key in dues if participant == partner_code} >= kinds
+    assert {participant for participant, _ in dues} == {partner_code}
     assert sum(cents or 0 for _, cents in plays) == earned

@@ -27,13 +27,13 @@ CONSENT, GAMES, SURVEY = PEOPLE["path"]
 
 
 def done(
-    folder: Path, play: Callable[[Open], Awaitable[Any]], study: Study | None = None, **more: Any
+    folder: Path, play: Callable[[Open], Awaitable[Any]], study: Study | None = None, **changes: Any
 ) -> Any:
     """What comes of doing something while a study is open."""
 
     async def main() -> Any:
-        async with opened(folder, study, **more) as there:
-            return await play(there)
+        async with opened(folder, study, **changes) as site:
+            return await play(site)
 
     return asyncio.run(main())
 
@@ -47,18 +47,18 @@ def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
 def owed(folder: Path) -> dict[str, dict[str, int]]:
     """Cents that everybody is owed, by code and by what for."""
     query = "select code, key, cents from payments join participants p on p.id = participant_id"
-    found: dict[str, dict[str, int]] = {}
+    amounts: dict[str, dict[str, int]] = {}
     for code, key, cents in rows(folder, query):
-        found.setdefault(code, {})[key] = cents
-    return found
+        amounts.setdefault(code, {})[key] = cents
+    return amounts
 
 
-async def table(there: Open) -> tuple[Comer, Comer]:
+async def table(site: Open) -> tuple[Comer, Comer]:
     """Two people at a table, one of whom is asked."""
-    ada, emmy = there.comer("Ada"), there.comer("Emmy")
-    for one in (ada, emmy):
-        await one.come()
-        await one.step()
+    ada, emmy = site.comer("Ada"), site.comer("Emmy")
+    for item in (ada, emmy):
+        await item.come()
+        await item.step()
     while not (ada.page.form("answer") or emmy.page.form("answer")):
         await asyncio.gather(ada.look(), emmy.look())
     return (ada, emmy) if ada.page.form("answer") else (emmy, ada)
@@ -67,11 +67,11 @@ async def table(there: Open) -> tuple[Comer, Comer]:
 @contextmanager
 def unwritable(patch: pytest.MonkeyPatch, spared: int = 0) -> Iterator[None]:
     """A store whose disk is full after so many commits more."""
-    left, write = [spared], Ledger.write
+    failures, write = [spared], Ledger.write
 
     async def refuse(ledger: Ledger, work: Any) -> Any:
-        left[0] -= 1
-        if left[0] < 0:
+        failures[0] -= 1
+        if failures[0] < 0:
             raise StoreError("the disk is full")
         return await write(ledger, work)
 
@@ -83,20 +83,20 @@ def unwritable(patch: pytest.MonkeyPatch, spared: int = 0) -> Iterator[None]:
 def test_a_step_that_cannot_be_kept_is_asked_for_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def play(there: Open) -> list[int]:
+    async def play(site: Open) -> list[int]:
         statuses = []
-        ada, emmy = there.comer("Ada"), there.comer("Emmy")
+        ada, emmy = site.comer("Ada"), site.comer("Emmy")
         await ada.come()
         await emmy.come()
-        for one in (ada, emmy):
-            form = one.page.form("page")
+        for item in (ada, emmy):
+            form = item.page.form("page")
             assert form is not None
             fields = {"number": "0", "statement_0": "yes", "agreed": "yes"}
             for spared in range(5):  # consent, assignment, room, games under way: each fails once
                 with unwritable(monkeypatch, spared):
-                    statuses.append((await one.send("page", fields)).status_code)
-                    again = await there.client.get(one.path)
-                    statuses.append(again.status_code)
+                    statuses.append((await item.send("page", fields)).status_code)
+                    response = await site.client.get(item.path)
+                    statuses.append(response.status_code)
         await asyncio.gather(ada.look(), emmy.look())
         await asyncio.gather(ada.finish(), emmy.finish())
         assert (ada.page.ending, emmy.page.ending) == ("complete", "complete")
@@ -105,48 +105,48 @@ def test_a_step_that_cannot_be_kept_is_asked_for_again(
     statuses = done(tmp_path, play)
     assert set(statuses) <= {200, 303, 503}
     assert 503 in statuses
-    steps = [one for (one,) in rows(tmp_path, "select step from responses")]
+    steps = [value for (value,) in rows(tmp_path, "select step from responses")]
     assert sorted(steps) == sorted(2 * ["consent", "assignment", "games", "survey"])
-    assert len({one for (one,) in rows(tmp_path, "select match_id from plays")}) == 1
+    assert len({value for (value,) in rows(tmp_path, "select match_id from plays")}) == 1
 
 
 def test_a_match_whose_end_cannot_be_kept_is_settled_when_it_can(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def play(there: Open) -> None:
-        ada = there.comer("Ada")
+    async def play(site: Open) -> None:
+        ada = site.comer("Ada")
         await ada.come()
         await ada.to("answer")
-        room = ada.who.guest.room
+        room = ada.participant.visitor.room
         assert room is not None
-        settle = there.experiment.settle
+        settle = site.experiment.settle
 
         async def fails(*_: Any, **__: Any) -> None:
             raise StoreError("the disk is full")
 
-        monkeypatch.setattr(there.experiment, "settle", fails)
+        monkeypatch.setattr(site.experiment, "settle", fails)
         while room.stage is not Stage.OVER:
             if room.over:
                 await asyncio.sleep(0.001)
             else:
                 with suppress(NotShown):  # where the end could not be kept before she looked
                     await ada.step()
-        assert (await there.client.get(ada.path)).status_code == 503
-        monkeypatch.setattr(there.experiment, "settle", settle)
+        assert (await site.client.get(ada.path)).status_code == 503
+        monkeypatch.setattr(site.experiment, "settle", settle)
         await ada.look()
         assert (await ada.finish()).ending == "complete"
 
     done(tmp_path, play, people_study(BOT))
-    assert [one for (one,) in rows(tmp_path, "select state from plays")] == ["finished"]
+    assert [value for (value,) in rows(tmp_path, "select state from plays")] == ["finished"]
 
 
 def test_one_who_comes_cannot_be_kept_and_comes_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def play(there: Open) -> int:
+    async def play(site: Open) -> int:
         with unwritable(monkeypatch):
-            refused = await there.client.post("/enter", data={"known_by": "Ada"})
-        ada = there.comer("Ada")
+            refused = await site.client.post("/enter", data={"known_by": "Ada"})
+        ada = site.comer("Ada")
         await ada.come()
         assert (await ada.finish()).ending == "complete"
         return refused.status_code
@@ -156,13 +156,13 @@ def test_one_who_comes_cannot_be_kept_and_comes_again(
 
 
 def test_two_tabs_and_double_clicks_count_once(tmp_path: Path) -> None:
-    async def play(there: Open) -> None:
-        ada = there.comer("Ada")
+    async def play(site: Open) -> None:
+        ada = site.comer("Ada")
         first, second = await asyncio.gather(
-            *(there.client.post("/enter", data={"known_by": "Ada"}) for _ in range(2))
+            *(site.client.post("/enter", data={"known_by": "Ada"}) for _ in range(2))
         )
-        codes = {one.headers["location"].rpartition("/")[2].partition(".")[0]
-                 for one in (first, second)}  # fmt: skip
+        codes = {item.headers["location"].rpartition("/")[2].partition(".")[0]
+                 for item in (first, second)}  # fmt: skip
         assert len(codes) == 1
         ada.path = first.headers["location"]
         fields = {"number": "0", "statement_0": "yes", "agreed": "yes"}
@@ -170,14 +170,14 @@ def test_two_tabs_and_double_clicks_count_once(tmp_path: Path) -> None:
         await ada.look()
         await ada.to("done")
         await asyncio.gather(*(ada.send("done") for _ in range(3)))
-        fields = {"number": str(len(ada.who.journey.responses)), "why": "since"}
-        sent = [ada.send("page", fields), *(there.client.get(ada.path) for _ in range(3))]
+        fields = {"number": str(len(ada.participant.journey.responses)), "feedback": "since"}
+        sent = [ada.send("page", fields), *(site.client.get(ada.path) for _ in range(3))]
         await asyncio.gather(*sent, *(ada.send("page", fields) for _ in range(3)))
         await ada.look()
         assert ada.page.ending == "complete"
 
     done(tmp_path, play, people_study(BOT))
-    steps = [one for (one,) in rows(tmp_path, "select step from responses order by number")]
+    steps = [value for (value,) in rows(tmp_path, "select step from responses order by number")]
     assert steps == ["consent", "assignment", "games", "survey"]
     ((amounts),) = owed(tmp_path).values()
     assert amounts.keys() <= {"base/1", "game/1"}
@@ -186,8 +186,8 @@ def test_two_tabs_and_double_clicks_count_once(tmp_path: Path) -> None:
 def test_games_without_a_page_between_them_go_on(tmp_path: Path) -> None:
     study = people_study(BOT, path=[CONSENT, {"games": 3}])
 
-    async def play(there: Open) -> None:
-        ada = there.comer("Ada")
+    async def play(site: Open) -> None:
+        ada = site.comer("Ada")
         await ada.come()
         assert (await ada.finish()).ending == "complete"
 
@@ -202,23 +202,23 @@ def test_who_withdraws_as_their_match_ends_keeps_what_it_was_worth(
 ) -> None:
     """A match is over at the table before its end is kept: whoever goes just then has played it."""
 
-    async def play(there: Open) -> str:
-        ada = there.comer("Ada")
+    async def play(site: Open) -> str:
+        ada = site.comer("Ada")
         await ada.come()
         await ada.to("answer")
-        room, finish = ada.who.guest.room, Ledger.finish
+        room, finish = ada.participant.visitor.room, Ledger.finish
         assert room is not None
         waiting = asyncio.Event()
 
-        async def late(ledger: Ledger, *what: Any) -> None:
+        async def late(ledger: Ledger, *arguments: Any) -> None:
             await waiting.wait()
-            await finish(ledger, *what)
+            await finish(ledger, *arguments)
 
         monkeypatch.setattr(Ledger, "finish", late)
         while not room.over:
             await ada.step()
         going = asyncio.create_task(ada.send("withdraw"))
-        while not going.done() and there.experiment.people[ada.code].lock.locked():
+        while not going.done() and site.experiment.people[ada.code].lock.locked():
             await asyncio.sleep(0)
         await asyncio.sleep(0)
         waiting.set()
@@ -232,15 +232,15 @@ def test_who_withdraws_as_their_match_ends_keeps_what_it_was_worth(
 
 @pytest.mark.parametrize("erase", [False, True])
 def test_a_partner_who_leaves_is_no_fault_of_the_other(tmp_path: Path, erase: bool) -> None:
-    async def play(there: Open) -> str:
-        asked, waiting = await table(there)
+    async def play(site: Open) -> str:
+        asked, waiting = await table(site)
         await asked.send("withdraw", {"erase": "yes"} if erase else {})
         await waiting.until(lambda page: page.form("done"))
         await waiting.finish()
-        await there.supervisor.mind(0.0)
-        assert (asked.code in there.experiment.people) is not erase
-        again = await waiting.look()
-        assert again.ending == "partner_left"
+        await site.supervisor.check(0.0)
+        assert (asked.code in site.experiment.people) is not erase
+        response = await waiting.look()
+        assert response.ending == "partner_left"
         return waiting.code
 
     code = done(tmp_path, play)
@@ -259,23 +259,25 @@ def test_a_partner_who_leaves_is_no_fault_of_the_other(tmp_path: Path, erase: bo
 
 
 def test_a_lobby_outlasts_a_pause_and_a_restart(tmp_path: Path) -> None:
-    async def first(there: Open) -> str:
-        ada = there.comer("Ada")
+    async def first(site: Open) -> str:
+        ada = site.comer("Ada")
         await ada.come()
         await ada.step()
-        await there.supervisor.recruit("paused")
-        closed = await there.client.post("/enter", data={"known_by": "Emmy"})
+        await site.supervisor.recruit("paused")
+        closed = await site.client.post("/enter", data={"known_by": "Emmy"})
         assert closed.status_code == 503
         return ada.path
 
-    async def second(there: Open) -> None:
-        ada, emmy = there.comer("Ada", path), there.comer("Emmy")
-        assert (await there.client.post("/enter", data={"known_by": "Emmy"})).status_code == 503
-        await there.supervisor.recruit("open")
+    async def second(site: Open) -> None:
+        ada, emmy = site.comer("Ada", path), site.comer("Emmy")
+        assert (await site.client.post("/enter", data={"known_by": "Emmy"})).status_code == 503
+        await site.supervisor.recruit("open")
         await emmy.come()
         await emmy.step()
-        assert emmy.who.guest.room is not None
-        assert emmy.who.guest.room.stage is Stage.WAITING  # nobody knows that Ada is there
+        assert emmy.participant.visitor.room is not None
+        assert (
+            emmy.participant.visitor.room.stage is Stage.WAITING
+        )  # nobody knows that Ada is there
         await ada.look()
         await asyncio.gather(ada.finish(), emmy.finish())
         assert (ada.page.ending, emmy.page.ending) == ("complete", "complete")
@@ -285,15 +287,15 @@ def test_a_lobby_outlasts_a_pause_and_a_restart(tmp_path: Path) -> None:
 
 
 def test_who_has_gone_from_the_lobby_makes_room(tmp_path: Path) -> None:
-    async def play(there: Open) -> None:
-        ada = there.comer("Ada")
+    async def play(site: Open) -> None:
+        ada = site.comer("Ada")
         await ada.come()
         await ada.step()
-        await there.supervisor.mind(ada.who.guest.seen + GONE - 1)
-        assert ada.who.ending is None
-        await there.supervisor.mind(ada.who.guest.seen + GONE + 1)
-        assert ada.who.ending == "timed_out"
-        assert there.experiment.places.filled.total() == 0
+        await site.supervisor.check(ada.participant.visitor.seen + GONE - 1)
+        assert ada.participant.ending is None
+        await site.supervisor.check(ada.participant.visitor.seen + GONE + 1)
+        assert ada.participant.ending == "timed_out"
+        assert site.experiment.quotas.filled.total() == 0
 
     done(tmp_path, play)
 
@@ -303,14 +305,14 @@ def test_a_broken_match_goes_on_or_ends_without_fault(tmp_path: Path) -> None:
     model = {"model": "vllm/tiny@http://127.0.0.1:9/v1"}
     study = people_study([["people", "bot"]], bot=model)
 
-    async def first(there: Open) -> str:
-        ada = there.comer("Ada")
+    async def first(site: Open) -> str:
+        ada = site.comer("Ada")
         await ada.come()
         await ada.until(lambda page: page.form("give_up"))
         return ada.path
 
-    async def second(there: Open) -> None:
-        ada = there.comer("Ada", path)
+    async def second(site: Open) -> None:
+        ada = site.comer("Ada", path)
         await ada.look()
         assert ada.page.form("again")
         await asyncio.gather(*(ada.send("give_up") for _ in range(2)))
@@ -325,25 +327,25 @@ def test_a_broken_match_goes_on_or_ends_without_fault(tmp_path: Path) -> None:
 
 
 def test_what_was_written_before_a_restart_counts_after_it(tmp_path: Path) -> None:
-    async def first(there: Open) -> tuple[str, str]:
-        ada = there.comer("Ada")
+    async def first(site: Open) -> tuple[str, str]:
+        ada = site.comer("Ada")
         await ada.come()
         await ada.to("done")
         await ada.step()
         assert ada.page.form("page")
-        return ada.path, str(len(ada.who.journey.responses))
+        return ada.path, str(len(ada.participant.journey.responses))
 
-    async def second(there: Open) -> None:
-        ada = there.comer("Ada", path)
-        assert ada.who.begun < ada.who.went_on
-        sent = await ada.send("page", {"number": number, "why": "a long text"})
+    async def second(site: Open) -> None:
+        ada = site.comer("Ada", path)
+        assert ada.participant.begun < ada.participant.went_on
+        sent = await ada.send("page", {"number": number, "feedback": "a long text"})
         assert sent.status_code == 303
         assert (await ada.look()).ending == "complete"
 
     path, number = done(tmp_path, first, people_study(BOT))
     done(tmp_path, second, people_study(BOT))
     ((answer,),) = rows(tmp_path, "select answer from responses where step = 'survey'")
-    assert json.loads(answer) == {"why": "a long text"}
+    assert json.loads(answer) == {"feedback": "a long text"}
 
 
 def test_a_prompt_whose_time_ran_out_while_the_server_was_away_is_put_again(
@@ -352,27 +354,27 @@ def test_a_prompt_whose_time_ran_out_while_the_server_was_away_is_put_again(
     games = {"games": {"attention": {"after": [99, 99], "seconds": 300}}}
     study = people_study(BOT, path=[CONSENT, games, SURVEY])
 
-    async def first(there: Open) -> tuple[str, float]:
-        ada = there.comer("Ada")
+    async def first(site: Open) -> tuple[str, float]:
+        ada = site.comer("Ada")
         await ada.come()
         await ada.to("answer")
-        prompt = ada.who.prompt
+        prompt = ada.participant.prompt_due
         assert prompt is not None
-        await there.supervisor.mind(prompt)
-        notice = ada.who.notice
+        await site.supervisor.check(prompt)
+        notice = ada.participant.notice
         assert notice is not None
         assert notice.due is not None
         return ada.path, notice.due
 
-    async def second(there: Open) -> None:
-        ada = there.comer("Ada", path)
-        notice = ada.who.notice
+    async def second(site: Open) -> None:
+        ada = site.comer("Ada", path)
+        notice = ada.participant.notice
         assert notice is not None
         assert notice.due is not None
-        await there.supervisor.mind(due + 0.001)
-        assert MISSED not in ada.who.flags
-        assert ada.who.prompt is None  # it has been put
-        await there.supervisor.mind(notice.due)
+        await site.supervisor.check(due + 0.001)
+        assert MISSED not in ada.participant.flags
+        assert ada.participant.prompt_due is None  # it has been put
+        await site.supervisor.check(notice.due)
         assert (await ada.look()).ending == "failed_attention"
 
     path, due = done(tmp_path, first, study)
@@ -382,11 +384,11 @@ def test_a_prompt_whose_time_ran_out_while_the_server_was_away_is_put_again(
 def test_a_prompt_that_was_drawn_is_not_forgotten_at_a_restart(tmp_path: Path) -> None:
     study = people_study(BOT, path=[CONSENT, {"games": {"attention": {"after": [99, 99]}}}])
 
-    async def play(there: Open) -> str:
-        ada = there.comer("Ada", path)
+    async def play(site: Open) -> str:
+        ada = site.comer("Ada", path)
         await (ada.look() if path else ada.come())
         await ada.to("answer")
-        assert ada.who.prompt is not None
+        assert ada.participant.prompt_due is not None
         return ada.path
 
     path = ""
@@ -394,9 +396,9 @@ def test_a_prompt_that_was_drawn_is_not_forgotten_at_a_restart(tmp_path: Path) -
     done(tmp_path, play, study)
 
 
-def ask(game: Game, place: str, events: Any, luck: Stream) -> Item:
+def ask(game: Game, seat: str, events: Any, rng: Stream) -> Item:
     """A quiz with one right answer."""
-    return Item(name="quiz", ask="Which?", choices=["this", "that"], right="this")
+    return Item(name="quiz", ask="Which?", choices=["this", "that"], correct="this")
 
 
 def test_a_quiz_about_a_match_that_a_partner_had_deleted_is_passed_by(
@@ -406,14 +408,14 @@ def test_a_quiz_about_a_match_that_a_partner_had_deleted_is_passed_by(
     monkeypatch.setattr(QUIZZES, "_found", None)
     study = people_study(path=[CONSENT, {"games": {"after": ["quiz"]}}, SURVEY])
 
-    async def play(there: Open) -> None:
-        ada, emmy = await table(there)
+    async def play(site: Open) -> None:
+        ada, emmy = await table(site)
         await asyncio.gather(ada.to("done"), emmy.to("done"))
-        for one in (ada, emmy):
-            await one.step()
-            assert "Which?" in one.page.words
+        for item in (ada, emmy):
+            await item.step()
+            assert "Which?" in item.page.words
         await ada.send("withdraw", {"erase": "yes"})
-        assert ada.code not in there.experiment.people
+        assert ada.code not in site.experiment.people
         await emmy.look()
         assert "Why?" in emmy.page.words
         assert (await emmy.finish()).ending == "complete"
@@ -423,44 +425,44 @@ def test_a_quiz_about_a_match_that_a_partner_had_deleted_is_passed_by(
 
 
 def test_a_study_whose_path_was_changed_says_so_to_those_who_were_on_it(tmp_path: Path) -> None:
-    async def first(there: Open) -> str:
-        ada = there.comer("Ada")
+    async def first(site: Open) -> str:
+        ada = site.comer("Ada")
         await ada.come()
         await ada.step()
         return ada.path
 
-    async def second(there: Open) -> list[httpx2.Response]:
+    async def second(site: Open) -> list[httpx2.Response]:
         return [
-            await there.client.get(path),
-            await there.client.post("/enter", data={"known_by": "Ada"}),
+            await site.client.get(path),
+            await site.client.post("/enter", data={"known_by": "Ada"}),
         ]
 
     path = done(tmp_path, first, people_study(BOT))
     changed = people_study(BOT, path=["first_name", *PEOPLE["path"]])
     by_link, by_id = done(tmp_path, second, changed)
     assert (by_link.status_code, by_id.status_code) == (409, 409)
-    assert "was changed" in by_id.text
+    assert "has changed" in by_id.text
 
 
 def test_erasure_that_was_cut_short_is_done_at_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def first(there: Open) -> None:
-        ada = there.comer("Ada")
+    async def first(site: Open) -> None:
+        ada = site.comer("Ada")
         await ada.come()
         await ada.step()
-        forget = there.experiment.identities.forget
+        forget = site.experiment.identities.forget
 
         def cut_short(code: str) -> None:
             forget(code)
             raise StoreError("the server was killed")
 
-        monkeypatch.setattr(there.experiment.identities, "forget", cut_short)
+        monkeypatch.setattr(site.experiment.identities, "forget", cut_short)
         assert (await ada.send("withdraw", {"erase": "yes"})).status_code == 503
 
-    async def second(there: Open) -> int:
-        await there.supervisor.mind(0.0)
-        return len(there.experiment.people)
+    async def second(site: Open) -> int:
+        await site.supervisor.check(0.0)
+        return len(site.experiment.people)
 
     done(tmp_path, first)
     assert done(tmp_path, second) == 0
@@ -468,18 +470,18 @@ def test_erasure_that_was_cut_short_is_done_at_the_next_start(
 
 
 def test_the_link_to_another_language_keeps_by_which_id_somebody_comes(tmp_path: Path) -> None:
-    async def play(there: Open) -> None:
-        page = (await there.client.get("/?PROLIFIC_PID=a b&STUDY_ID=1")).text
+    async def play(site: Open) -> None:
+        page = (await site.client.get("/?PROLIFIC_PID=a b&STUDY_ID=1")).text
         assert 'href="/?PROLIFIC_PID=a+b&amp;STUDY_ID=1&amp;lang=de"' in page
 
     done(tmp_path, play)
 
 
 def test_an_attention_check_is_seen_before_a_message(tmp_path: Path) -> None:
-    async def play(there: Open) -> None:
-        ada, _ = await table(there)
-        await there.supervisor.tell(ada.who, "Take your time.")
-        await there.supervisor.prompt(ada.who, Attention())
+    async def play(site: Open) -> None:
+        ada, _ = await table(site)
+        await site.supervisor.send_message(ada.participant, "Take your time.")
+        await site.supervisor.prompt(ada.participant, Attention())
         assert "the word \u201chere\u201d" in (await ada.look()).words
         await ada.step()
         assert "Take your time." in ada.page.words

@@ -15,31 +15,31 @@ TOGETHER = people_study(
 )
 
 
-async def come(there: Open, *names: str) -> list[Comer]:
+async def come(site: Open, *names: str) -> list[Comer]:
     """People who come one after the other, so that two and two meet."""
-    found = [there.comer(name) for name in names]
-    for one in found:
-        await one.come()
-    return found
+    comers = [site.comer(name) for name in names]
+    for item in comers:
+        await item.come()
+    return comers
 
 
 def test_all_games_of_a_visit_are_played_with_those_of_the_first(tmp_path: Path) -> None:
     async def main() -> list[Comer]:
-        async with opened(tmp_path, TOGETHER) as there:
-            came = await come(there, "Ada", "Emmy", "Kurt", "Sofia")
+        async with opened(tmp_path, TOGETHER) as site:
+            came = await come(site, "Ada", "Emmy", "Kurt", "Sofia")
             for hurried in (came, came[::-1], [came[1], came[2], came[0], came[3]]):
-                await asyncio.gather(*(one.to("done") for one in hurried))
-                for one in hurried:  # and not in the order of before
-                    await one.step()
-            for one in came:
-                await one.finish()
+                await asyncio.gather(*(item.to("done") for item in hurried))
+                for element in hurried:  # and not in the order of before
+                    await element.step()
+            for comer in came:
+                await comer.finish()
             return came
 
     ada, emmy, kurt, sofia = asyncio.run(main())
-    assert {one.page.ending for one in (ada, emmy, kurt, sofia)} == {"complete"}
+    assert {item.page.ending for item in (ada, emmy, kurt, sofia)} == {"complete"}
     met: dict[str, set[str]] = {}
-    of = "join participants p on p.id = participant_id"
-    for match, code in rows(tmp_path, f"select match_id, code from plays {of}"):  # noqa: S608 - ours
+    join = "join participants p on p.id = participant_id"
+    for match, code in rows(tmp_path, f"select match_id, code from plays {join}"):  # noqa: S608 - ours
         met.setdefault(match, set()).add(code)
     assert len(met) == 6
     pairs = [{ada.code, emmy.code}, {kurt.code, sofia.code}]
@@ -49,19 +49,19 @@ def test_all_games_of_a_visit_are_played_with_those_of_the_first(tmp_path: Path)
 @pytest.mark.parametrize("when", ["before the next", "while the other waits"])
 def test_who_is_left_alone_goes_without_fault(tmp_path: Path, when: str) -> None:
     async def main() -> tuple[str, str]:
-        async with opened(tmp_path, TOGETHER) as there:
-            ada, emmy, kurt = await come(there, "Ada", "Emmy", "Kurt")
+        async with opened(tmp_path, TOGETHER) as site:
+            ada, emmy, kurt = await come(site, "Ada", "Emmy", "Kurt")
             await asyncio.gather(ada.to("done"), emmy.to("done"))
             if when == "before the next":
                 await emmy.send("withdraw")
                 await ada.step()
             else:
                 await ada.step()
-                assert "still to come" in ada.page.words  # Kurt waits too, and is of no group
+                assert "more player" in ada.page.words  # Kurt waits too, and is of no group
                 await emmy.send("withdraw")
-                await there.supervisor.mind(0)
+                await site.supervisor.check(0)
             await ada.look()
-            assert "still to come" in (await kurt.look()).words
+            assert "more player" in (await kurt.look()).words
             return ada.code, ada.page.ending
 
     code, ending = asyncio.run(main())

@@ -23,84 +23,86 @@ PID = "5f0c2d9e8a7b6c5d4e3f2a1b"
 def at(folder: Path, work: Callable[[Open], Awaitable[None]], **recruitment: object) -> None:
     async def main() -> None:
         changes: dict[str, Any] = {"recruitment": recruitment} if recruitment else {}
-        async with opened(folder, people_study(BOT, **changes)) as there:
-            await work(there)
+        async with opened(folder, people_study(BOT, **changes)) as site:
+            await work(site)
 
     asyncio.run(main())
 
 
-def browser(there: Open) -> httpx2.AsyncClient:
+def browser(site: Open) -> httpx2.AsyncClient:
     """Return another browser, at another address."""
-    app = make_experiment(there.supervisor, LINKS)
+    app = make_experiment(site.supervisor, LINKS)
     transport = httpx2.ASGITransport(app, client=("192.0.2.9", 1))
     return httpx2.AsyncClient(transport=transport, base_url="http://test")
 
 
 def test_whoever_knows_an_id_cannot_delete_a_session_with_its_unpaid_bonus(tmp_path: Path) -> None:
-    async def work(there: Open) -> None:
-        ann = there.comer("ann-known-id")
+    async def work(site: Open) -> None:
+        ann = site.comer("ann-known-id")
         await ann.come()
         await ann.finish()
-        assert ann.who.ending == "complete"
-        owed = balance_of(there.experiment.house.store, there.experiment.study_id).owed
-        assert owed > 0
-        async with browser(there) as other:
-            entered = await other.post("/enter", data={"known_by": "ann-known-id"})
+        assert ann.participant.ending == "complete"
+        balance = balance_of(site.experiment.room_manager.store, site.experiment.study_id).owed
+        assert balance > 0
+        async with browser(site) as client:
+            entered = await client.post("/enter", data={"known_by": "ann-known-id"})
             path = entered.headers["location"]
-            assert LINKS.guest(path.rpartition("/")[2]) == ann.code
-            page = await other.get(path)
-            assert "Delete what I have given" not in page.text
-            assert "in the browser in which you began" in page.text
+            assert LINKS.visitor(path.rpartition("/")[2]) == ann.code
+            page = await client.get(path)
+            assert "Delete my data" not in page.text
+            assert "in the browser in which you started" in page.text
             key = {"known_by": "ann-known-id", "key": path.rpartition("/")[2]}
-            await other.post("/enter", data=key)
-            refused = await other.post(f"{path}/withdraw", data={"erase": "yes"})
+            await client.post("/enter", data=key)
+            refused = await client.post(f"{path}/withdraw", data={"erase": "yes"})
             assert refused.status_code == 403
-        assert ann.code in there.experiment.people
-        assert balance_of(there.experiment.house.store, there.experiment.study_id).owed == owed
+        assert ann.code in site.experiment.people
         assert (
-            "Delete what I have given"
-            in (await there.client.get(ann.path, headers={"Cookie": ann.cookies})).text
+            balance_of(site.experiment.room_manager.store, site.experiment.study_id).owed == balance
+        )
+        assert (
+            "Delete my data"
+            in (await site.client.get(ann.path, headers={"Cookie": ann.cookies})).text
         )
         assert (await ann.send("withdraw", {"erase": "yes"})).status_code == 303
-        assert ann.code not in there.experiment.people
+        assert ann.code not in site.experiment.people
 
     at(tmp_path, work)
 
 
 def test_the_form_of_the_entry_page_sent_twice_keeps_the_right_to_delete(tmp_path: Path) -> None:
-    async def work(there: Open) -> None:
-        page = (await there.client.get("/")).text
+    async def work(site: Open) -> None:
+        page = (await site.client.get("/")).text
         key = page.partition('name="key" value="')[2].partition('"')[0]
         for _ in range(2):
-            there.client.cookies.clear()
-            entered = await there.client.post("/enter", data={"key": key})
-        assert len(there.experiment.people) == 1
+            site.client.cookies.clear()
+            entered = await site.client.post("/enter", data={"key": key})
+        assert len(site.experiment.people) == 1
         path = entered.headers["location"]
-        sent = await there.client.post(f"{path}/withdraw", data={"erase": "yes"})
+        sent = await site.client.post(f"{path}/withdraw", data={"erase": "yes"})
         assert sent.status_code == 303
-        assert not there.experiment.people
+        assert not site.experiment.people
 
     at(tmp_path, work, source="open")
 
 
 @pytest.mark.parametrize("guessed", ["unknown codes", "known ids"])
 def test_an_address_that_guesses_ids_is_stopped(tmp_path: Path, guessed: str) -> None:
-    async def work(there: Open) -> None:
-        ann = there.comer("ann")
+    async def work(site: Open) -> None:
+        ann = site.comer("ann")
         await ann.come()
-        async with browser(there) as other:
+        async with browser(site) as client:
             for number in range(GUESSES):
                 name = f"guess-{number}" if guessed == "unknown codes" else "ann"
-                other.cookies.clear()
-                sent = await other.post("/enter", data={"known_by": name})
+                client.cookies.clear()
+                sent = await client.post("/enter", data={"known_by": name})
                 assert sent.status_code == (403 if guessed == "unknown codes" else 303)
-            other.cookies.clear()
-            stopped = await other.post("/enter", data={"known_by": "ann"})
+            client.cookies.clear()
+            stopped = await client.post("/enter", data={"known_by": "ann"})
             assert stopped.status_code == 429
             assert "Too many attempts" in stopped.text
-        there.client.cookies.clear()
-        again = await there.client.post("/enter", data={"known_by": "ann"})
-        assert again.status_code == 303
+        site.client.cookies.clear()
+        response = await site.client.post("/enter", data={"known_by": "ann"})
+        assert response.status_code == 303
 
     at(tmp_path, work, source="code", invited=["ann", "bob"])
 
@@ -130,27 +132,27 @@ def test_the_ids_of_each_source_are_accepted(recruitment: dict[str, str], known_
 def test_other_ids_are_rejected_before_anything_is_stored(
     tmp_path: Path, recruitment: dict[str, str], known_by: str
 ) -> None:
-    async def work(there: Open) -> None:
-        name = (*there.experiment.protocol.recruitment.parameters, "known_by")[0]
-        given = "" if recruitment["source"] == "open" else known_by
-        looked = await there.client.get("/", params={name: given})
-        entered = await there.client.post("/enter", data={"known_by": f"x{known_by}"})
-        assert looked.status_code == (200 if not given else 400)
+    async def work(site: Open) -> None:
+        name = (*site.experiment.protocol.recruitment.parameters, "known_by")[0]
+        typed = "" if recruitment["source"] == "open" else known_by
+        looked = await site.client.get("/", params={name: typed})
+        entered = await site.client.post("/enter", data={"known_by": f"x{known_by}"})
+        assert looked.status_code == (200 if not typed else 400)
         assert entered.status_code == 400
-        assert not there.experiment.people
-        assert not there.experiment.identities.of_study("people")
+        assert not site.experiment.people
+        assert not site.experiment.identities.of_study("people")
 
     at(tmp_path, work, **recruitment)
 
 
 def test_other_parameters_of_a_link_are_validated_too(tmp_path: Path) -> None:
-    async def work(there: Open) -> None:
+    async def work(site: Open) -> None:
         more = "STUDY_ID=a%0Ab,1000.00"
-        sent = await there.client.post("/enter", data={"known_by": PID, "more": more})
+        sent = await site.client.post("/enter", data={"known_by": PID, "more": more})
         assert sent.status_code == 400
-        assert (await there.client.get(f"/?PROLIFIC_PID={PID}&{more}")).status_code == 400
-        assert not there.experiment.people
-        sent = await there.client.post("/enter", data={"known_by": PID, "more": "STUDY_ID=a1"})
+        assert (await site.client.get(f"/?PROLIFIC_PID={PID}&{more}")).status_code == 400
+        assert not site.experiment.people
+        sent = await site.client.post("/enter", data={"known_by": PID, "more": "STUDY_ID=a1"})
         assert sent.status_code == 303
 
     at(tmp_path, work, **PROLIFIC)

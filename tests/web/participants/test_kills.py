@@ -59,9 +59,9 @@ def copied_at_each_commit(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[l
         yield copies
 
 
-async def both(there: Open, paths: dict[str, str]) -> dict[str, str]:
+async def both(site: Open, paths: dict[str, str]) -> dict[str, str]:
     """Both go on to the end, by the links they have; by which links they did."""
-    comers = [Comer(there, name, paths.get(name, "")) for name in NAMES]
+    comers = [Comer(site, name, paths.get(name, "")) for name in NAMES]
 
     async def go(comer: Comer) -> None:
         await (comer.look() if comer.path else comer.come())
@@ -100,12 +100,12 @@ def test_whoever_is_there_as_the_server_is_killed_goes_on_and_is_paid_once(
     first.mkdir()
 
     async def go(folder: Path, paths: dict[str, str]) -> dict[str, str]:
-        async with opened(folder, STUDY) as there:
+        async with opened(folder, STUDY) as site:
             known = {
                 name: path for name, path in paths.items()
-                if Comer(there, name, path).code in there.experiment.people
+                if Comer(site, name, path).code in site.experiment.people
             }  # fmt: skip
-            links = await both(there, known)
+            links = await both(site, known)
             assert {name: links[name] for name in known} == known
             return links
 
@@ -115,21 +115,21 @@ def test_whoever_is_there_as_the_server_is_killed_goes_on_and_is_paid_once(
     for folder in [first, *copies]:
         if folder is not first:
             asyncio.run(go(folder, paths))
-        found = kept(folder)
-        ended = sorted(one[1:] for one in found["people"])
+        tables = kept(folder)
+        ended = sorted(item[1:] for item in tables["people"])
         assert ended == [("complete", name) for name in NAMES], folder
-        assert found["steps"] == [(number, step) for number in (1, 2) for step in WAY], folder
-        assert len(found["said"]) == 2
-        assert len(found["plays"]) == 4
-        owed = {(one, "base/1"): 100 for one in (1, 2)}
-        for play in found["plays"]:
-            record, place = found["matches"][play["match_id"]], play["place"]
+        assert tables["steps"] == [(number, step) for number in (1, 2) for step in WAY], folder
+        assert len(tables["said"]) == 2
+        assert len(tables["plays"]) == 4
+        dues = {(item, "base/1"): 100 for item in (1, 2)}
+        for play in tables["plays"]:
+            record, seat = tables["matches"][play["match_id"]], play["seat"]
             assert (play["state"], record.over) == ("finished", True)
-            assert (record.label(place), record.payoffs[place]) == ("people", play["payoff"])
-            assert play["cents"] == round(record.payoffs[place] + 1e-9)
+            assert (record.label(seat), record.payoffs[seat]) == ("people", play["payoff"])
+            assert play["cents"] == round(record.payoffs[seat] + 1e-9)
             key = (play["participant_id"], f"game/{play['number']}")
-            owed |= {key: play["cents"]} if play["cents"] else {}
-        assert {one[:2]: one[2] for one in found["owed"]} == owed
-        assert len(found["owed"]) == len(owed)
-        assert len(found["matches"]) == 2
-        assert found["hurts"] == []
+            dues |= {key: play["cents"]} if play["cents"] else {}
+        assert {item[:2]: item[2] for item in tables["owed"]} == dues
+        assert len(tables["owed"]) == len(dues)
+        assert len(tables["matches"]) == 2
+        assert tables["hurts"] == []

@@ -10,24 +10,24 @@ from tests.reports.browser import Tab, browse
 from tests.web.participants.comers import BOT, opened, people_study
 from tests.web.served import served_experiment
 
-ITEM = {"name": "age", "ask": "How many?", "number": [0, 5_000], "right": 1_500}
+ITEM = {"name": "age", "ask": "How many?", "number": [0, 5_000], "correct": 1_500}
 PATH = [{"comprehension": {"items": [ITEM], "tries": 5}}, {"games": {"most": 1}}]
 
 
 async def answered(folder: Path, language: str, written: str) -> tuple[object, bool | None] | None:
-    async with opened(folder, people_study(BOT, path=PATH)) as there:
-        entered = await there.client.post(f"/enter?lang={language}", data={"known_by": "ann"})
+    async with opened(folder, people_study(BOT, path=PATH)) as site:
+        entered = await site.client.post(f"/enter?lang={language}", data={"known_by": "ann"})
         path = f"{entered.headers['location'].partition('?')[0]}"
-        sent = await there.client.post(
+        sent = await site.client.post(
             f"{path}/page?lang={language}", data={"number": "0", "age": written}
         )
         assert sent.status_code == 303, sent.text
-        (who,) = there.experiment.people.values()
-        if not who.journey.responses:
-            assert who.problems["age"] == "Please write a number that fits."
+        (participant,) = site.experiment.people.values()
+        if not participant.journey.responses:
+            assert participant.problems["age"] == "Please enter a number within the allowed range."
             return None
-        first = who.journey.responses[0]
-        return first.answer["age"], first.right
+        first = participant.journey.responses[0]
+        return first.answer["age"], first.correct
 
 
 @pytest.mark.parametrize(
@@ -52,34 +52,34 @@ def test_a_number_typed_in_a_browser_is_read_as_the_page_s_language_writes_it(
     tmp_path: Path,
 ) -> None:
     async def visit(tab: Tab) -> None:
-        async with served_experiment(tmp_path, people_study(BOT, path=PATH)) as there:
-            entered = await there.client.post("/enter?lang=de", data={"known_by": "ann"})
+        async with served_experiment(tmp_path, people_study(BOT, path=PATH)) as site:
+            entered = await site.client.post("/enter?lang=de", data={"known_by": "ann"})
             path = entered.headers["location"].partition("?")[0]
-            await tab.visit(f"{there.client.base_url}".rstrip("/") + f"{path}?lang=de")
+            await tab.visit(f"{site.client.base_url}".rstrip("/") + f"{path}?lang=de")
             field = "document.querySelector('input[name=age]')"
-            problem = "Bitte schreiben Sie eine passende Zahl."
+            problem = "Bitte geben Sie eine Zahl im zulässigen Bereich ein."
             for written in ("1_0", "1,500", "1500.0"):
                 await tab.run(f"document.body.id = 'sent'; {field}.focus(); {field}.select()")
                 await tab.write(written)
                 await tab.press("Enter")
                 await tab.until("document.readyState === 'complete' && document.body.id !== 'sent'")
-                shown = await tab.run("document.body.innerText")
-                assert f"{problem} Schreiben Sie Zahlen wie 1.234,5." in shown
+                text = await tab.run("document.body.innerText")
+                assert f"{problem} Schreiben Sie Zahlen in der Form 1.234,5." in text
                 assert await tab.run(f"{field}.value") == written
             await tab.run(f"{field}.focus(); {field}.select()")
             await tab.write("1.500")
             await tab.press("Enter")
             await tab.until(f"!{field}")
-            (who,) = there.experiment.people.values()
-            assert who.journey.responses[0].answer["age"] == 1_500
-            assert who.journey.responses[0].right
+            (participant,) = site.experiment.people.values()
+            assert participant.journey.responses[0].answer["age"] == 1_500
+            assert participant.journey.responses[0].correct
             await tab.send("Page.navigate", url="about:blank")
 
     browse(tmp_path / "profile", visit)
 
 
 def test_a_right_number_is_compared_as_a_number() -> None:
-    item = Item.model_validate({"name": "a", "ask": "?", "number": [0, 200], "right": 100})
+    item = Item.model_validate({"name": "a", "ask": "?", "number": [0, 200], "correct": 100})
     assert item.is_right(item.read("100"))
     assert item.is_right(item.read("100.0"))
     assert not item.is_right(item.read("100.5"))

@@ -18,9 +18,9 @@ STUDY = people_study(path=[
 class Heard(defaultdict[str, str]):
     """All that was sent to each participant, by the token in their link."""
 
-    def __init__(self, there: Open) -> None:
+    def __init__(self, site: Open) -> None:
         super().__init__(str)
-        there.client.event_hooks["response"].append(self.note)
+        site.client.event_hooks["response"].append(self.note)
 
     async def note(self, response: httpx2.Response) -> None:
         """Note a response with its headers."""
@@ -30,80 +30,85 @@ class Heard(defaultdict[str, str]):
             self[token[0]] += f"{response.headers}\n{response.text}\n"
 
 
-async def seated(there: Open) -> list[Comer]:
+async def seated(site: Open) -> list[Comer]:
     """Four people who have come one after the other, so that two each sit at a table."""
-    comers = [there.comer(name) for name in NAMES]
-    for one in comers:
-        one.name = f"{one.name}"
-        one.said = f"secret of {one.name}"
-        await one.come()
-        await one.until(lambda page: "Waiting for others" in page.words or page.form("answer")
-                        or "The rules, and what you know" in page.words)  # fmt: skip
+    comers = [site.comer(name) for name in NAMES]
+    for comer in comers:
+        comer.name = f"{comer.name}"
+        comer.said = f"secret of {comer.name}"
+        await comer.come()
+        await comer.until(lambda page: "Waiting for other players" in page.words
+                        or page.form("answer")
+                        or "Rules and your information" in page.words)  # fmt: skip
     return comers
 
 
 def test_nobody_reads_of_those_at_other_tables(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path, STUDY) as there:
-            heard = Heard(there)
-            comers = await seated(there)
-            tables = {one.name: one.who.guest.room for one in comers}
-            for one in comers:
-                await there.supervisor.tell(one.who, f"a word to {one.name}")
-            await asyncio.gather(*(one.finish() for one in comers))
-            for one in comers:
-                mine = heard[one.path.rpartition("/")[2]]
-                assert f"a word to {one.name}" in mine
-                for other in comers:
-                    if other is one:
+        async with opened(tmp_path, STUDY) as site:
+            heard = Heard(site)
+            comers = await seated(site)
+            tables = {comer.name: comer.participant.visitor.room for comer in comers}
+            for item in comers:
+                await site.supervisor.send_message(item.participant, f"a word to {item.name}")
+            await asyncio.gather(*(comer.finish() for comer in comers))
+            for element in comers:
+                mine = heard[element.path.rpartition("/")[2]]
+                assert f"a word to {element.name}" in mine
+                for receiver in comers:
+                    if receiver is element:
                         continue
-                    at_table = tables[other.name] is tables[one.name]
-                    assert (other.name in mine) is at_table
-                    for secret in (f"a word to {other.name}", other.code, f"id-{other.name}"):
-                        assert secret not in mine, (one.name, secret)
+                    at_table = tables[receiver.name] is tables[element.name]
+                    assert (receiver.name in mine) is at_table
+                    for secret in (
+                        f"a word to {receiver.name}",
+                        receiver.code,
+                        f"id-{receiver.name}",
+                    ):
+                        assert secret not in mine, (element.name, secret)
                     if not at_table:
-                        assert other.said not in mine
+                        assert receiver.said not in mine
 
     asyncio.run(main())
 
 
 def test_answers_outside_the_game_reach_nobody_at_the_table(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path, STUDY) as there:
-            heard = Heard(there)
-            one, other, *_ = await seated(there)
-            await asyncio.gather(one.to("done"), other.to("done"))
-            await one.step()
-            one.said = "for the researchers alone"
-            await one.finish()
-            await other.finish()
-            assert one.said not in heard[other.path.rpartition("/")[2]]
+        async with opened(tmp_path, STUDY) as site:
+            heard = Heard(site)
+            sender, receiver, *_ = await seated(site)
+            await asyncio.gather(sender.to("done"), receiver.to("done"))
+            await sender.step()
+            sender.said = "for the researchers alone"
+            await sender.finish()
+            await receiver.finish()
+            assert sender.said not in heard[receiver.path.rpartition("/")[2]]
 
     asyncio.run(main())
 
 
 def test_a_link_opens_nothing_of_another(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path, STUDY) as there:
-            one, other, *_ = await seated(there)
-            await there.supervisor.tell(other.who, "read this")
-            notice = other.who.notice
+        async with opened(tmp_path, STUDY) as site:
+            sender, receiver, *_ = await seated(site)
+            await site.supervisor.send_message(receiver.participant, "read this")
+            notice = receiver.participant.notice
             assert notice is not None
-            await one.send("notice", {"notice": str(notice.id)})
+            await sender.send("notice", {"notice": str(notice.id)})
             assert notice.answered is None
-            token = one.path.rpartition("/")[2]
+            token = sender.path.rpartition("/")[2]
             code, *signed = token.split(".")
-            assert code == one.code
-            forged = ".".join([other.code, *signed])
-            for path in (f"/p/{forged}", f"/p/{forged}/events", f"/p/{other.code}"):
-                refused = await there.client.get(path)
+            assert code == sender.code
+            forged = ".".join([receiver.code, *signed])
+            for path in (f"/p/{forged}", f"/p/{forged}/events", f"/p/{receiver.code}"):
+                refused = await site.client.get(path)
                 assert refused.status_code == 403
-                assert other.name not in Page(refused.text).words
-            assert (await there.client.post(f"/p/{forged}/withdraw")).status_code == 403
-            assert other.who.ending is None
-            table = one.who.guest.room
-            await other.send("withdraw")
-            assert other.who.ending == "withdrawn"
+                assert receiver.name not in Page(refused.text).words
+            assert (await site.client.post(f"/p/{forged}/withdraw")).status_code == 403
+            assert receiver.participant.ending is None
+            table = sender.participant.visitor.room
+            await receiver.send("withdraw")
+            assert receiver.participant.ending == "withdrawn"
             assert table is not None
 
     asyncio.run(main())

@@ -1,7 +1,7 @@
-"""Recorded matches as logs of Inspect, which its viewer and its analyses read.
+"""Export recorded matches as Inspect logs, for its viewer and analyses.
 
-A log for each game and each model player of a study, a sample for each match and seat. A log has
-the scorers of the game's task, so that what was played here and there stands side by side.
+There is a log for each game and model player of a study, with a sample for each match and seat. Its
+scorers are those of the game's task, so that records and evaluations can be compared.
 """
 
 from collections import Counter
@@ -18,22 +18,22 @@ from cheaptalk.adapters.inspect.messages import (
     output_of,
 )
 from cheaptalk.adapters.inspect.scores import METRICS, achieved, answers_score, outcome_score
+from cheaptalk.atomic_files import whole_folder
 from cheaptalk.models import ChatMessage, ModelName, ModelSettings, Reply
 from cheaptalk.records import AnswerRecord, MatchRecord, Stand, Standing, Status, Store, digest
 from cheaptalk.records.exports.exporter import Exported, NamedRows
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.whole_files import whole_folder
 
 
 class Subject(NamedTuple):
-    """What a log is of: a game, and a model player under its label."""
+    """The subject of a log: a game, and a model player by its label."""
 
     game: str
     label: str
 
 
 class Seat(NamedTuple):
-    """A model's seat in a recorded match, and how the match stands in the study."""
+    """A model's seat in a recorded match, with the match's status in the study."""
 
     record: MatchRecord
     stand: Stand
@@ -41,13 +41,13 @@ class Seat(NamedTuple):
 
     @property
     def place(self) -> str:
-        return self.record.place_of(self.name)
+        return self.record.seat_of(self.name)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All settings of the player."""
-        found: dict[str, Any] = self.record.seats[self.place]["spec"]
-        return found
+        """The player's settings."""
+        spec: dict[str, Any] = self.record.seats[self.place]["spec"]
+        return spec
 
     @property
     def model(self) -> ModelName:
@@ -55,13 +55,15 @@ class Seat(NamedTuple):
 
     @property
     def answers(self) -> list[AnswerRecord]:
-        return [one for one in self.record.answers if one.seat == self.name]
+        return [answer for answer in self.record.answers if answer.actor == self.name]
 
     @property
     def forfeited(self) -> bool:
         """Whether the match ended because this seat failed to answer its last question."""
         last = self.record.answers[-1].request if self.record.answers else None
-        failed = [one for one in self.answers if one.request == last and one.action is None]
+        failed = [
+            answer for answer in self.answers if answer.request == last and answer.action is None
+        ]
         return bool(failed) and self.record.status is Status.FORFEITED
 
     @property
@@ -115,9 +117,9 @@ def write_inspect_logs(
         try:
             with whole_folder(Path(folder)) as half:
                 for subject in subjects:
-                    made = _log(name, subject, list(_seats(opened, name, subject)))
-                    log.write_eval_log(made, half / _file_name(made.eval))
-                    rows.update(logs=1, samples=len(made.samples))
+                    eval_log = _log(name, subject, list(_seats(opened, name, subject)))
+                    log.write_eval_log(eval_log, half / _file_name(eval_log.eval))
+                    rows.update(logs=1, samples=len(eval_log.samples))
         except FileExistsError as error:
             raise CheaptalkError(f"{folder} is there already; name a new folder") from error
         except OSError as error:
@@ -127,27 +129,27 @@ def write_inspect_logs(
 
 
 def _subjects(store: Store, study: str) -> list[Subject]:
-    """The games and model players of a study's matches, in the order of their first match."""
+    """Return the games and model players of a study, ordered by first match."""
     return list(
         dict.fromkeys(
-            Subject(record.game, record.label(place))
+            Subject(record.game, record.label(seat))
             for record in store.records(study) if record.over
-            for place in record.seats if _of_model(record, place)
+            for seat in record.seats if _of_model(record, seat)
         )
     )  # fmt: skip
 
 
-def _of_model(record: MatchRecord, place: str) -> bool:
+def _of_model(record: MatchRecord, seat: str) -> bool:
     """Whether a model sat there that was asked here; imported matches have none of their calls."""
-    return bool(record.seats[place]["spec"].get("model")) and not record.imported
+    return bool(record.seats[seat]["spec"].get("model")) and not record.imported
 
 
 def _seats(store: Store, study: str, subject: Subject) -> Iterator[Seat]:
-    """The seats that a model player had in a game."""
+    """Return the seats of a model player in a game."""
     standing = Standing(store, study)
     for record in store.records(study, bodies=True, games=[subject.game]):
-        for name, place in record.at.items() if record.over else ():
-            if record.label(place) == subject.label and _of_model(record, place):
+        for name, seat in record.at.items() if record.over else ():
+            if record.label(seat) == subject.label and _of_model(record, seat):
                 yield Seat(record, standing.of(record), name)
 
 
@@ -160,16 +162,16 @@ def _file_name(spec: Any) -> str:
 
 
 def _log(study: str, subject: Subject, seats: Sequence[Seat]) -> Any:
-    """A whole log, with the means that Inspect makes of its samples."""
+    """Return a complete log, with Inspect's metrics over its samples."""
     log = inspect_part("inspect_ai.log")
-    samples = [_sample(one) for one in seats]
-    ended = [one.record.finished for one in seats if one.record.finished is not None]
-    begun = [one.record.begun for one in seats if one.record.begun is not None] or ended
+    samples = [_sample(seat) for seat in seats]
+    ended = [seat.record.finished for seat in seats if seat.record.finished is not None]
+    begun = [seat.record.begun for seat in seats if seat.record.begun is not None] or ended
     usage: dict[str, Any] = {}
-    for one in samples:
-        for model, used in one.model_usage.items():
+    for sample in samples:
+        for model, used in sample.model_usage.items():
             usage[model] = usage[model] + used if model in usage else used
-    made = log.EvalLog(
+    eval_log = log.EvalLog(
         status="success",
         eval=_spec(study, subject, seats, min(begun)),
         plan=log.EvalPlan(config=config_of(_settings(seats[0].settings))),
@@ -178,8 +180,8 @@ def _log(study: str, subject: Subject, seats: Sequence[Seat]) -> Any:
         ),
         samples=samples,
     )
-    log.recompute_metrics(made)
-    return made
+    log.recompute_metrics(eval_log)
+    return eval_log
 
 
 def _spec(study: str, subject: Subject, seats: Sequence[Seat], begun: float) -> Any:
@@ -198,7 +200,7 @@ def _spec(study: str, subject: Subject, seats: Sequence[Seat], begun: float) -> 
         task_display_name=subject.game,
         task_version=first.record.version,
         dataset=log.EvalDataset(
-            name=study, samples=len(seats), sample_ids=[one.id for one in seats]
+            name=study, samples=len(seats), sample_ids=[seat.id for seat in seats]
         ),
         model=first.model.short,
         model_base_url=first.model.url or None,
@@ -210,25 +212,25 @@ def _spec(study: str, subject: Subject, seats: Sequence[Seat], begun: float) -> 
 
 
 def _sample(seat: Seat) -> Any:
-    """A match as a model in one of its seats played it."""
+    """Return a sample: a match from the perspective of a model's seat."""
     log, scorer = inspect_part("inspect_ai.log"), inspect_part("inspect_ai.scorer")
     record, talk = seat.record, _talk(seat)
     result = record.result() if record.status is Status.FINISHED else None
-    kinds = Counter(one.kind for one in seat.answers)
-    found = achieved(record.rules, seat.name, result, kinds, forfeited=seat.forfeited)
+    kinds = Counter(answer.kind for answer in seat.answers)
+    metrics = achieved(record.rules, seat.name, result, kinds, forfeited=seat.forfeited)
     dropped = scorer.Score.unscored(reason="dropped", explanation=seat.stand.dropped_because)
-    used = [one.output.usage for one in talk.events if one.event == "model"]
+    used = [event.output.usage for event in talk.events if event.event == "model"]
     times = (record.begun, record.finished)
     return log.EvalSample(
         id=seat.id,
         epoch=1,
-        input=next((one.input for one in talk.events if one.event == "model"), NOTHING_ASKED),
+        input=next((event.input for event in talk.events if event.event == "model"), NOTHING_ASKED),
         target="",
         messages=talk.messages,
         output=talk.output,
         scores={
-            "outcome": dropped if seat.stand.dropped else outcome_score(found),
-            "answers": answers_score(found),
+            "outcome": dropped if seat.stand.dropped else outcome_score(metrics),
+            "answers": answers_score(metrics),
         },
         metadata=_metadata(seat),
         events=talk.events,
@@ -240,21 +242,22 @@ def _sample(seat: Seat) -> Any:
 
 
 def _metadata(seat: Seat) -> dict[str, Any]:
-    """What is known of a match and is no score; ``deal`` is equal where the deal is shared."""
+    """What is known of a match and is no score; ``instance`` is equal where the instance is
+    shared."""
     record = seat.record
     return {
-        "match": record.id,
-        "seat": seat.name,
-        "deal": f"{record.configuration.digest}/{record.deal_key}",
+        "match_id": record.id,
+        "actor": seat.name,
+        "instance": f"{record.configuration.digest}/{record.instance_key}",
         "repeat": record.repeat,
-        "players": {place: record.label(place) for place in record.seats},
+        "players": {seat_name: record.label(seat_name) for seat_name in record.seats},
         "status": record.status.value,
         "reason": record.why,
         "kinds": record.kinds,
         "payoffs": record.payoffs,
         "outcome": record.outcome,
         "parameters": record.parameters,
-        "dealt": record.body["deal"],
+        "instance_values": record.body["instance"],
         "seed": record.body["seed"],
     }
 
@@ -262,21 +265,24 @@ def _metadata(seat: Seat) -> dict[str, Any]:
 def _talk(seat: Seat) -> Talk:
     """All that was sent for a seat and replied, character for character."""
     event, model = inspect_part("inspect_ai.event"), inspect_part("inspect_ai.model")
-    events, told, output = list[Any](), list[Any](), model.ModelOutput()
+    events, history, output = list[Any](), list[Any](), model.ModelOutput()
     begun = seat.record.begun or seat.record.finished or 0.0
     for answer in seat.answers:
-        at = begun
-        for made in answer.calls:
-            call, reply = made["call"], Reply.model_validate(made["reply"])
-            told = continued(told, [ChatMessage.model_validate(one) for one in call["messages"]])
+        received = begun
+        for recorded in answer.calls:
+            call, reply = recorded["call"], Reply.model_validate(recorded["reply"])
+            history = continued(
+                history, [ChatMessage.model_validate(message) for message in call["messages"]]
+            )
             output = output_of(reply, seat.model.short)
-            sent, at = made.get("sent", begun), made.get("received", begun)
+            sent, received = recorded.get("sent", begun), recorded.get("received", begun)
             events.append(
                 event.ModelEvent(
-                    model=seat.model.short, input=told, tools=[], tool_choice="none",
+                    model=seat.model.short, input=history, tools=[], tool_choice="none",
                     config=config_of(_settings(call.get("settings") or {})), output=output,
                     error=output.error, cache="read" if reply.cached else None,
-                    timestamp=_moment(sent), completed=_moment(at), working_start=sent - begun,
+                    timestamp=_moment(sent), completed=_moment(received),
+                    working_start=sent - begun,
                     working_time=reply.seconds,
                 )
             )  # fmt: skip
@@ -284,17 +290,19 @@ def _talk(seat: Seat) -> Talk:
             event.InfoEvent(
                 source="cheaptalk",
                 data={"request": answer.request, "kind": answer.kind, "action": answer.action},
-                timestamp=_moment(at),
-                working_start=at - begun,
+                timestamp=_moment(received),
+                working_start=received - begun,
             )
         )
-    return Talk(events, told + [one.message for one in output.choices], output)
+    return Talk(events, history + [choice.message for choice in output.choices], output)
 
 
 def _settings(written: Mapping[str, Any]) -> ModelSettings:
     """The sampling settings among what was written."""
-    known = {name: one for name, one in written.items() if name in ModelSettings.model_fields}
-    return ModelSettings.model_validate(known)
+    settings = {
+        name: value for name, value in written.items() if name in ModelSettings.model_fields
+    }
+    return ModelSettings.model_validate(settings)
 
 
 def _moment(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Chats and replies as Inspect has them, and back."""
+"""Conversion of chats and replies between cheaptalk and Inspect."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -10,7 +10,7 @@ from cheaptalk.models import ChatMessage, Failure, ModelSettings, Reply
 from cheaptalk.rules import CheaptalkError
 
 NOTHING_ASKED = "The match is over before anything is asked."
-"""The input of a sample in which its seat is never asked."""
+"""The input of a sample whose seat received no request."""
 DECLINED = (Failure.REFUSED, Failure.FILTERED)
 
 
@@ -26,11 +26,11 @@ def inspect_part(name: str) -> ModuleType:
         raise CheaptalkError('Inspect is missing: pip install "cheaptalk[inspect]"') from None
 
 
-def continued(told: Sequence[Any], messages: Sequence[ChatMessage]) -> list[Any]:
+def continued(history: Sequence[Any], messages: Sequence[ChatMessage]) -> list[Any]:
     """A chat in Inspect's messages; those that began it before are the same ones, with their ids.
 
     Args:
-        told: what this function made of the chat as it was before.
+        history: what this function made of the chat as it was before.
     """
     model = inspect_part("inspect_ai.model")
     kinds = {
@@ -40,14 +40,16 @@ def continued(told: Sequence[Any], messages: Sequence[ChatMessage]) -> list[Any]
     }
     both = takewhile(
         lambda pair: (pair[0].role, pair[0].content) == (pair[1].role, pair[1].content),
-        zip(told, messages, strict=False),
+        zip(history, messages, strict=False),
     )
-    kept = [old for old, _ in both]
-    return kept + [kinds[one.role](content=one.content) for one in messages[len(kept) :]]
+    prefix = [old for old, _ in both]
+    return prefix + [
+        kinds[message.role](content=message.content) for message in messages[len(prefix) :]
+    ]
 
 
 def reply_of(output: Any) -> Reply:
-    """What a model said, of Inspect's output: cut off or filtered where Inspect says so."""
+    """Convert Inspect's output to a reply, with truncation and filtering."""
     if output.empty:
         return Reply(text="", finish="stop")
     if output.stop_reason == "content_filter":
@@ -56,14 +58,14 @@ def reply_of(output: Any) -> Reply:
     return Reply(text=output.completion, finish="length" if cut_off else "stop")
 
 
-def output_of(reply: Reply, asked: str) -> Any:
+def output_of(reply: Reply, model_name: str) -> Any:
     """Inspect's output of a recorded reply, with its reasoning, its tokens and what it cost.
 
     Args:
-        asked: the model that was asked, for replies that name none.
+        model_name: the model that was asked, for replies that name none.
     """
     model = inspect_part("inspect_ai.model")
-    name, used, choices = reply.model or asked, reply.usage, []
+    name, used, choices = reply.model or model_name, reply.usage, []
     if reply.text is not None or reply.failure in DECLINED:
         content: Any = reply.text or ""
         if reply.reasoning is not None:
@@ -88,12 +90,12 @@ def output_of(reply: Reply, asked: str) -> Any:
 
 
 def config_of(settings: ModelSettings) -> Any:
-    """Settings as Inspect names them; what was not sent is not set."""
-    named = settings.model_dump(exclude={"stop", "reasoning", "stream"})
+    """Convert settings to Inspect's; unset ones stay unset."""
+    options = settings.model_dump(exclude={"stop", "reasoning", "stream"})
     level, tokens = settings.reasoning, None
     if isinstance(level, int):
         level, tokens = None, level
     return inspect_part("inspect_ai.model").GenerateConfig(
-        **named, stop_seqs=settings.stop and list(settings.stop), reasoning_effort=level,
+        **options, stop_seqs=settings.stop and list(settings.stop), reasoning_effort=level,
         reasoning_tokens=tokens,
     )  # fmt: skip

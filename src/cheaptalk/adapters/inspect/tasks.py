@@ -1,7 +1,7 @@
-"""Every game as a task of Inspect: the evaluated model has a seat, scripts have the others.
+"""Every game as an Inspect task: the evaluated model fills a seat, scripts the others.
 
-Inspect finds the tasks by the entry point ``inspect_ai``, as ``cheaptalk/NAME``. The model is sent
-the chat that models are sent in studies, word for word.
+Inspect finds the tasks through the entry point ``inspect_ai``, as ``cheaptalk/NAME``. The model
+receives the same chat as in studies.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from cheaptalk.adapters.inspect.messages import (
 )
 from cheaptalk.adapters.inspect.scores import ACHIEVED, achieved, scorers
 from cheaptalk.players import Kind
-from cheaptalk.rules import CheaptalkError, game_box, games
+from cheaptalk.rules import CheaptalkError, games, get_game
 
 
 def inspect_task(
@@ -27,20 +27,21 @@ def inspect_task(
     seat: str | None = None,
     other: str | Mapping[str, Any] = "random",
     *,
-    deals: int = 10,
+    instances: int = 10,
     seed: str | int = "inspect",
     **player: Any,
 ) -> Any:
     """A game as a task for ``inspect_ai.eval``; it needs ``[inspect]``.
 
-    A sample is a match on a deal of its own. Equal seeds deal alike, and others play alike.
+    A sample is a match on an instance of its own. Equal seeds instance alike, and others play
+    alike.
 
     Args:
         parameters: those of the game that are not its defaults.
         seat: which seat the evaluated model has; the first one if not said.
         other: a strategy that plays all other seats, or it with its settings.
-        deals: how many samples there are, from 1.
-        seed: what the deals are drawn from.
+        instances: how many samples there are, from 1.
+        seed: what the instances are drawn from.
         player: how the model is asked, such as ``style="tagged"`` or ``tries=5``.
 
     Returns:
@@ -49,25 +50,27 @@ def inspect_task(
     Raises:
         CheaptalkError: there is no such game or seat, a setting is wrong, or Inspect is missing.
     """
-    if deals < 1:
-        raise CheaptalkError(f"deals: a task has at least one, not {deals}")
+    if instances < 1:
+        raise CheaptalkError(f"instances: a task has at least one, not {instances}")
     ai, dataset = inspect_part("inspect_ai"), inspect_part("inspect_ai.dataset")
     chat = chat_environment(game, parameters, seat, other, **player)
     rules = chat.game
     samples = []
-    for number in range(1, deals + 1):
-        deal = f"{seed} {number}"
-        asked = continued((), chat.reset(deal).messages)
+    for number in range(1, instances + 1):
+        instance = f"{seed} {number}"
+        messages = continued((), chat.reset(instance).messages)
         samples.append(
-            dataset.Sample(id=number, input=asked or NOTHING_ASKED, metadata={"deal": deal})
+            dataset.Sample(
+                id=number, input=messages or NOTHING_ASKED, metadata={"instance": instance}
+            )
         )
-    place = next(one.place for one in rules.seats if one.name == chat.seat)
+    seat_name = next(actor.seat for actor in rules.actors if actor.name == chat.seat)
     return ai.Task(
         dataset=dataset.MemoryDataset(samples, name=game),
         solver=_solver()(game, dict(parameters or {}), chat.seat, other, **player),
         scorer=[make() for make in scorers()],
         version=rules.version,
-        metadata={"seat": chat.seat, "unit": rules.payoff_units()[rules.places[place]]},
+        metadata={"seat": chat.seat, "unit": rules.payoff_units()[rules.seats[seat_name]]},
     )
 
 
@@ -81,27 +84,27 @@ def _solver() -> Callable[..., Any]:
     ) -> Any:
         async def solve(state: Any, generate: Any) -> Any:
             chat = chat_environment(game, parameters, seat, other, **player)
-            kinds, told = Counter[Kind](), list[Any]()
-            asked = chat.reset(state.metadata["deal"])
-            while not asked.over:
-                told = continued(told, asked.messages)
-                state.messages = list(told)
+            kinds, history = Counter[Kind](), list[Any]()
+            observed = chat.reset(state.metadata["instance"])
+            while not observed.over:
+                history = continued(history, observed.messages)
+                state.messages = list(history)
                 state = await generate(state, tool_calls="none")
-                asked = chat.step(reply_of(state.output))
-                if asked.kind is not None:
-                    kinds[asked.kind] += 1
-                    transcript().info({"kind": asked.kind.value}, source="cheaptalk")
+                observed = chat.step(reply_of(state.output))
+                if observed.kind is not None:
+                    kinds[observed.kind] += 1
+                    transcript().info({"kind": observed.kind.value}, source="cheaptalk")
             table = chat.table
             result = None if table.outcome is None else table.result()
             by_it = seat in table.forfeited
-            found = achieved(chat.game, seat, result, kinds, forfeited=by_it)
-            state.store.set(ACHIEVED, found)
+            outcome = achieved(chat.game, seat, result, kinds, forfeited=by_it)
+            state.store.set(ACHIEVED, outcome)
             return state
 
         return solve
 
-    made: Callable[..., Any] = inspect_part("inspect_ai.solver").solver(play)
-    return made
+    decorated: Callable[..., Any] = inspect_part("inspect_ai.solver").solver(play)
+    return decorated
 
 
 @cache
@@ -118,13 +121,13 @@ def _task(game: str) -> Any:
         parameters: Any = None,
         seat: Any = None,
         other: Any = "random",
-        deals: Any = 10,
+        instances: Any = 10,
         seed: Any = "inspect",
         **player: Any,
     ) -> Any:
-        return inspect_task(game, parameters, seat, other, deals=deals, seed=seed, **player)
+        return inspect_task(game, parameters, seat, other, instances=instances, seed=seed, **player)
 
-    made.__doc__ = game_box(game).rules.__doc__
+    made.__doc__ = get_game(game).rules.__doc__
     return inspect_part("inspect_ai").task(name=game)(made)
 
 

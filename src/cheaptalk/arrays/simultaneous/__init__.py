@@ -1,1 +1,1 @@
-"""Games in which all players decide at once, round after round, as array programs."""
+"""Array programs of games with simultaneous decisions in each round."""

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cheaptalk.arrays.games import Array, namespace, own
-from cheaptalk.arrays.simultaneous.rounds import SimultaneousRounds, Told, expect_limits
+from cheaptalk.arrays.games import Array, namespace, of_player
+from cheaptalk.arrays.simultaneous.rounds import Feature, SimultaneousRounds, expect_limits
 from cheaptalk.games.divide_the_dollar.events import RoundResult
 from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar
 
 
 class DivideTheDollarArrays(SimultaneousRounds[DivideTheDollar]):
-    """Divide the dollar, many matches at once."""
+    """Divide the dollar."""
 
     @staticmethod
     def answers(rules: DivideTheDollar) -> Sequence[int]:
@@ -18,15 +18,15 @@ class DivideTheDollarArrays(SimultaneousRounds[DivideTheDollar]):
         return range(rules.golds + 1)
 
     @staticmethod
-    def told_of(rules: DivideTheDollar) -> Mapping[str, Told]:
-        return {"bid": Told(1, rules.golds), "total": Told(1, rules.golds)}
+    def feature_specs(rules: DivideTheDollar) -> Mapping[str, Feature]:
+        return {"bid": Feature(1, rules.golds), "total": Feature(1, rules.golds)}
 
-    def gains(self, choices: Array, dealt: Array) -> Array:
+    def gains(self, choices: Array, draws: Array) -> Array:
         fits = choices.sum(axis=-1, keepdims=True) <= self.rules.golds
         return namespace(choices).where(fits, choices, 0.0)
 
-    def told(self, choices: Array, dealt: Array, player: Array) -> Sequence[Array]:
-        return own(choices.swapaxes(-1, -2), player), choices.sum(axis=-1)
+    def report_values(self, choices: Array, draws: Array, player: Array) -> Sequence[Array]:
+        return of_player(choices.swapaxes(-1, -2), player), choices.sum(axis=-1)
 
-    def heard(self, report: RoundResult) -> Sequence[Any]:
+    def read_report(self, report: RoundResult) -> Sequence[Any]:
         return report.bid, report.total

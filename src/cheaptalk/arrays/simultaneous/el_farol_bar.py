@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cheaptalk.arrays.games import Array, namespace, own
-from cheaptalk.arrays.simultaneous.rounds import SimultaneousRounds, Told
+from cheaptalk.arrays.games import Array, namespace, of_player
+from cheaptalk.arrays.simultaneous.rounds import Feature, SimultaneousRounds
 from cheaptalk.games.el_farol_bar.events import RoundResult
 from cheaptalk.games.el_farol_bar.rules import ElFarolBar
 
@@ -12,26 +12,30 @@ GO, STAY = 0, 1
 
 
 class ElFarolBarArrays(SimultaneousRounds[ElFarolBar]):
-    """The El Farol bar, many matches at once."""
+    """The El Farol bar."""
 
     @staticmethod
     def answers(rules: ElFarolBar) -> Sequence[str]:
         return ("go", "stay")
 
     @staticmethod
-    def told_of(rules: ElFarolBar) -> Mapping[str, Told]:
-        return {"stayed": Told(1, 1), "counted": Told(1, 1), "went": Told(1, rules.players)}
+    def feature_specs(rules: ElFarolBar) -> Mapping[str, Feature]:
+        return {
+            "stayed": Feature(1, 1),
+            "counted": Feature(1, 1),
+            "went": Feature(1, rules.players),
+        }
 
-    def gains(self, choices: Array, dealt: Array) -> Array:
+    def gains(self, choices: Array, draws: Array) -> Array:
         xp, rules = namespace(choices), self.rules
         fits = (choices == GO).sum(axis=-1, keepdims=True) <= rules.room
         return xp.where(choices == GO, xp.where(fits, rules.fun, rules.crowded), rules.home)
 
-    def told(self, choices: Array, dealt: Array, player: Array) -> Sequence[Array]:
+    def report_values(self, choices: Array, draws: Array, player: Array) -> Sequence[Array]:
         xp = namespace(choices)
-        stayed = own(choices.swapaxes(-1, -2), player) == STAY
+        stayed = of_player(choices.swapaxes(-1, -2), player) == STAY
         counted = ~stayed | self.rules.explicit
         return stayed, counted, xp.where(counted, (choices == GO).sum(axis=-1), 0)
 
-    def heard(self, report: RoundResult) -> Sequence[Any]:
+    def read_report(self, report: RoundResult) -> Sequence[Any]:
         return report.decision == "stay", report.went is not None, report.went or 0

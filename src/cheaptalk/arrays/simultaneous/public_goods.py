@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cheaptalk.arrays.games import Array
-from cheaptalk.arrays.simultaneous.rounds import SimultaneousRounds, Told, expect_limits
+from cheaptalk.arrays.simultaneous.rounds import Feature, SimultaneousRounds, expect_limits
 from cheaptalk.games.public_goods.events import RoundResult
 from cheaptalk.games.public_goods.rules import PublicGoods
 
 
 class PublicGoodsArrays(SimultaneousRounds[PublicGoods]):
-    """Public goods, many matches at once."""
+    """Public goods."""
 
     @staticmethod
     def answers(rules: PublicGoods) -> Sequence[int]:
@@ -18,15 +18,15 @@ class PublicGoodsArrays(SimultaneousRounds[PublicGoods]):
         return range(rules.tokens + 1)
 
     @staticmethod
-    def told_of(rules: PublicGoods) -> Mapping[str, Told]:
-        return {"contributions": Told(rules.players, rules.tokens)}
+    def feature_specs(rules: PublicGoods) -> Mapping[str, Feature]:
+        return {"contributions": Feature(rules.players, rules.tokens)}
 
-    def gains(self, choices: Array, dealt: Array) -> Array:
+    def gains(self, choices: Array, draws: Array) -> Array:
         pot = choices.sum(axis=-1, keepdims=True)
         return self.rules.tokens - choices + self.rules.factor * pot / len(self.players)
 
-    def told(self, choices: Array, dealt: Array, player: Array) -> Sequence[Array]:
+    def report_values(self, choices: Array, draws: Array, player: Array) -> Sequence[Array]:
         return (choices,)
 
-    def heard(self, report: RoundResult) -> Sequence[Any]:
+    def read_report(self, report: RoundResult) -> Sequence[Any]:
         return (report.contributions,)

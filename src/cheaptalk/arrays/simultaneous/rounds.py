@@ -1,26 +1,26 @@
-"""Games in which all players decide at once, round after round, as array functions.
+"""Array functions of games with simultaneous decisions in each round.
 
-Arrays take the answers of a round one after the other, in the order of the players, and show
-nobody what was answered in a round before it is over: it comes to the same.
+Arrays process the answers of a round one by one, in the order of the players, but reveal none of
+them before the round ends.
 """
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+from cheaptalk.arrays.chance import draw_below
 from cheaptalk.arrays.games import (
     Array,
     ArrayGame,
     NotArrayed,
-    expect_few,
+    check_action_count,
     namespace,
+    of_player,
     one_hot,
-    own,
 )
-from cheaptalk.arrays.luck import below
 from cheaptalk.games.extras import needed
 from cheaptalk.games.rounds import Rounds
-from cheaptalk.rules import Action, Asked, Deal
+from cheaptalk.rules import Action, DecisionRequest, Instance
 
 np = needed("numpy")
 
@@ -28,26 +28,26 @@ Rules = TypeVar("Rules", bound=Rounds)
 
 
 class Decided(NamedTuple):
-    """Matches of rounds.
+    """States of simultaneous games.
 
     Attributes:
-        choices: made so far, by their places among the options, round after round; 0 where none
-            was. Shape (..., rounds x players).
-        moves: how many were made; shape (...).
-        dealt: what nature dealt; shape (..., rounds, players, numbers).
+        choices: the options chosen so far, round by round; 0 if not yet chosen. Shape (...,
+            rounds x players).
+        moves: the number of choices so far; shape (...).
+        draws: random draws; shape (..., rounds, players, numbers).
     """
 
     choices: Array
     moves: Array
-    dealt: Array
+    draws: Array
 
 
-class Told(NamedTuple):
-    """A piece of what players are told after a round.
+class Feature(NamedTuple):
+    """A feature that players observe after a round.
 
     Attributes:
         width: how many numbers it has.
-        unit: what they are divided by.
+        unit: the number by which they are divided.
     """
 
     width: int
@@ -55,108 +55,114 @@ class Told(NamedTuple):
 
 
 class SimultaneousRounds(ArrayGame[Rules, Decided]):
-    """N players who decide at once in each of K rounds, many matches at once.
+    """N players who decide simultaneously in each of K rounds.
 
-    Actions are the options of the rules in order. A player observes who it is, the round, what it
-    knows in it (:meth:`now`), and what it was told after each round before (:meth:`told`).
+    Actions are the options in order. A player observes its index, the round, its private values
+    (:meth:`private_values`) and the reports of earlier rounds (:meth:`report_values`).
 
     Attributes:
-        options: what can be answered, in order.
-        known: the pieces of what is known in a round, with how many numbers each has.
-        news: the pieces of what is told after a round.
+        options: the possible answers, in order.
+        private_features: the features of a player's private values in a round, with their sizes.
+        report_features: the features of the report after a round.
     """
 
     options: Sequence[Any]
-    known: ClassVar[Mapping[str, int]] = {}
-    news: Mapping[str, Told]
+    private_features: ClassVar[Mapping[str, int]] = {}
+    report_features: Mapping[str, Feature]
     rules: Any
 
     def __init__(self, rules: Rules) -> None:
         super().__init__(rules)
-        self.players = tuple(rules.places)
+        self.players = tuple(rules.seats)
         self.rounds = rules.rounds
         self.options = self.answers(rules)
-        self.news = self.told_of(rules)
+        self.report_features = self.feature_specs(rules)
         self.actions = len(self.options)
-        expect_few(self.rules.name, self.actions)
-        self.luck = 0
+        check_action_count(self.rules.name, self.actions)
+        self.uniforms = 0
         self.longest = self.rounds * len(self.players)
         (self.field,) = self.rules.actions[0].model_fields
-        told = {name: self.rounds * piece.width for name, piece in self.news.items()}
-        self.pieces = {
-            "player": len(self.players), "round": self.rounds, **self.known, **told
+        report_sizes = {
+            name: self.rounds * feature.width for name, feature in self.report_features.items()
+        }
+        self.features = {
+            "player": len(self.players), "round": self.rounds,
+            **self.private_features, **report_sizes,
         }  # fmt: skip
 
     @staticmethod
     @abstractmethod
     def answers(rules: Any) -> Sequence[Any]:
-        """What can be answered with these rules, in order.
+        """Return the possible answers, in order.
 
         Raises:
-            NotArrayed: it cannot be listed.
+            NotArrayed: the answers can't be listed.
         """
 
     @staticmethod
     @abstractmethod
-    def told_of(rules: Any) -> Mapping[str, Told]:
-        """The pieces of what is told after a round."""
+    def feature_specs(rules: Any) -> Mapping[str, Feature]:
+        """Return the features of the report after a round."""
 
     @abstractmethod
-    def gains(self, choices: Array, dealt: Array) -> Array:
-        """What each round brings each player; shape (..., rounds, players), as are the choices."""
+    def gains(self, choices: Array, draws: Array) -> Array:
+        """Return each player's gain in each round; shape (..., rounds, players), as the choices."""
 
     @abstractmethod
-    def told(self, choices: Array, dealt: Array, player: Array) -> Sequence[Array]:
-        """What a player is told after each round, piece by piece, before it is divided by its unit.
+    def report_values(self, choices: Array, draws: Array, player: Array) -> Sequence[Array]:
+        """Return the values of each report feature, before division by its unit.
 
         Returns:
-            for each piece shape (..., rounds, numbers), or (..., rounds) where it has one.
+            one array per feature, shape (..., rounds, numbers), or (..., rounds).
         """
 
     @abstractmethod
-    def heard(self, report: Any) -> Sequence[Any]:
-        """The same of one report: for each piece its numbers, or its number."""
+    def read_report(self, report: Any) -> Sequence[Any]:
+        """Return the values of each feature from one report of the rules."""
 
-    # Deals, which few such games have
+    # Instances (few of these games have any)
 
-    def dealt(self, luck: Array) -> Array:
-        """What nature deals; shape (..., rounds, players, numbers)."""
-        shape = (*luck.shape[:-1], self.rounds, len(self.players), 0)
-        return namespace(luck).zeros(shape, np.int32)
+    def draws(self, uniforms: Array) -> Array:
+        """Return the random draws; shape (..., rounds, players, numbers)."""
+        shape = (*uniforms.shape[:-1], self.rounds, len(self.players), 0)
+        return namespace(uniforms).zeros(shape, np.int32)
 
-    def dealt_of(self, deals: Sequence[Any]) -> Array:
-        """What these deals say, in one axis."""
-        return np.zeros((len(deals), self.rounds, len(self.players), 0), np.int32)
+    def draws_from(self, instances: Sequence[Any]) -> Array:
+        """Return the draws that instances contain, along one axis."""
+        return np.zeros((len(instances), self.rounds, len(self.players), 0), np.int32)
 
-    def now(self, dealt: Array) -> Sequence[Array]:
-        """What a player knows in a round besides, from what was dealt to it; shape (...) each."""
+    def private_values(self, draws: Array) -> Sequence[Array]:
+        """Return a player's private values in a round, shape (...) each."""
         return ()
 
-    def asked_now(self, question: Any) -> Sequence[float]:
-        """The same of a question."""
+    def read_private_values(self, question: Any) -> Sequence[float]:
+        """Return the private values from an event of the rules."""
         return ()
 
-    def dealt_now(self, question: Any, number: int, player: int) -> Array:
-        """What a question says of what nature dealt, zeros elsewhere; shape (rounds, players,
-        numbers)."""
+    def known_draws(self, question: Any, number: int, player: int) -> Array:
+        """Return the draws that an event reveals, zeros elsewhere.
+
+        Returns:
+            shape (rounds, players, numbers).
+        """
         return np.zeros((self.rounds, len(self.players), 0), np.int32)
 
-    def deals_of(self, state: Decided) -> list[Deal]:
-        return [Deal() for _ in state.moves]
+    def instances_of(self, state: Decided) -> list[Instance]:
+        return [Instance() for _ in state.moves]
 
-    def every_deal(self) -> tuple[list[Deal], list[float]]:
-        return [Deal()], [1.0]
+    def every_instance(self) -> tuple[list[Instance], list[float]]:
+        return [Instance()], [1.0]
 
-    def deal(self, luck: Array) -> Decided:
-        return self._begun(self.dealt(luck))
+    def draw_instance(self, uniforms: Array) -> Decided:
+        return self._begun(self.draws(uniforms))
 
-    def of_deals(self, deals: Sequence[Deal]) -> Decided:
-        return self._begun(self.dealt_of(deals))
+    def from_instances(self, instances: Sequence[Instance]) -> Decided:
+        return self._begun(self.draws_from(instances))
 
-    def _begun(self, dealt: Array) -> Decided:
-        xp, shape = namespace(dealt), dealt.shape[:-3]
+    def _begun(self, draws: Array) -> Decided:
+        xp, shape = namespace(draws), draws.shape[:-3]
         choices = xp.zeros((*shape, self.longest), np.int32)
-        return Decided(choices, xp.zeros(shape, np.int32), dealt)
+        return Decided(choices, xp.zeros(shape, np.int32), draws)
 
     # Moves
 
@@ -166,96 +172,102 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
     def over(self, state: Decided) -> Array:
         return state.moves == self.longest
 
-    def most(self, state: Decided) -> Array:
-        """The last action that is legal now; shape (...)."""
+    def max_action(self, state: Decided) -> Array:
+        """Return the last legal action; shape (...)."""
         return namespace(state.moves).full(state.moves.shape, self.actions - 1, np.int32)
 
     def permitted(self, state: Decided, number: Array) -> Array:
-        return (number <= self.most(state)[..., None]) & ~self.over(state)[..., None]
+        return (number <= self.max_action(state)[..., None]) & ~self.over(state)[..., None]
 
-    def drawn(self, state: Decided, luck: Array) -> Array:
-        return below(luck, self.most(state) + 1)
+    def random_action(self, state: Decided, uniforms: Array) -> Array:
+        return draw_below(uniforms, self.max_action(state) + 1)
 
     def moved(self, state: Decided, action: Array, moves: Array) -> Decided:
         xp = namespace(state.moves)
-        here = (xp.arange(self.longest) == state.moves[..., None]) & moves[..., None]
-        choices = xp.where(here, action.astype(np.int32)[..., None], state.choices)
+        mask = (xp.arange(self.longest) == state.moves[..., None]) & moves[..., None]
+        choices = xp.where(mask, action.astype(np.int32)[..., None], state.choices)
         return state._replace(choices=choices, moves=state.moves + moves)
 
     def by_round(self, state: Decided) -> Array:
-        """All choices; shape (..., rounds, players)."""
+        """Return all choices; shape (..., rounds, players)."""
         return state.choices.reshape(*state.moves.shape, self.rounds, len(self.players))
 
     def returns(self, state: Decided) -> Array:
         xp = namespace(state.moves)
-        gains = self.gains(self.by_round(state), state.dealt).sum(axis=-2)
+        gains = self.gains(self.by_round(state), state.draws).sum(axis=-2)
         return xp.where(self.over(state)[..., None], gains, 0.0)
 
     def scale(self, state: Decided) -> Array:
-        """The most that a player can gain, or lose where that is more."""
-        most = max(map(abs, self.rules.payoff_bounds()["player"]))
+        """Return the maximum absolute payoff."""
+        maximum = max(map(abs, self.rules.payoff_bounds()["player"]))
         xp, shape = namespace(state.moves), (*state.moves.shape, len(self.players))
-        return xp.full(shape, most, np.float32)
+        return xp.full(shape, maximum, np.float32)
 
-    # What players know
+    # Observations
 
     def observe(self, state: Decided, player: Array) -> Array:
         xp, shape = namespace(state.moves), state.moves.shape
         player = xp.broadcast_to(xp.asarray(player), shape)
         number = state.moves // len(self.players)
         over = xp.arange(self.rounds) < number[..., None]
-        told = self.told(self.by_round(state), state.dealt, player)
-        shaped = [xp.where(over[..., None], one.reshape(*over.shape, -1), 0) for one in told]
-        round_now = xp.minimum(number, self.rounds - 1)[..., None, None, None]
-        dealt = xp.take_along_axis(state.dealt, round_now, axis=-3)[..., 0, :, :]
-        return self._seen(player, number, self.now(own(dealt, player)), shaped)
+        reports = self.report_values(self.by_round(state), state.draws, player)
+        shaped = [
+            xp.where(over[..., None], report.reshape(*over.shape, -1), 0) for report in reports
+        ]
+        current_round = xp.minimum(number, self.rounds - 1)[..., None, None, None]
+        draws = xp.take_along_axis(state.draws, current_round, axis=-3)[..., 0, :, :]
+        return self._observation(
+            player, number, self.private_values(of_player(draws, player)), shaped
+        )
 
-    def _seen(
-        self, player: Array, number: Array, known: Sequence[Array], told: Sequence[Array]
+    def _observation(
+        self, player: Array, number: Array, private: Sequence[Array], reports: Sequence[Array]
     ) -> Array:
-        """The observation of a player in a round, counted from 0."""
+        """Return a player's observation in a round, counted from 0."""
         xp, shape = namespace(number), number.shape
-        scaled = [(one / piece.unit).reshape(*shape, -1)
-                  for one, piece in zip(told, self.news.values(), strict=True)]  # fmt: skip
-        pieces = [
+        specs = self.report_features.values()
+        scaled = [
+            (report / feature.unit).reshape(*shape, -1)
+            for report, feature in zip(reports, specs, strict=True)
+        ]
+        features = [
             one_hot(xp, player, len(self.players)), one_hot(xp, number, self.rounds),
-            *(one[..., None] for one in known), *scaled,
+            *(values[..., None] for values in private), *scaled,
         ]  # fmt: skip
-        return xp.concatenate([one.astype(np.float32) for one in pieces], axis=-1)
+        return xp.concatenate([array.astype(np.float32) for array in features], axis=-1)
 
-    def position(self, asked: Asked) -> Decided:
-        player, number = self.place_number(asked), asked.event.round - 1
-        dealt = self.dealt_now(asked.event, number, player)
+    def position(self, request: DecisionRequest) -> Decided:
+        player, number = self.player_index(request), request.event.round - 1
+        draws = self.known_draws(request.event, number, player)
         moves = np.array(number * len(self.players) + player)
-        return Decided(np.zeros(self.longest, np.int32), moves, dealt)
+        return Decided(np.zeros(self.longest, np.int32), moves, draws)
 
-    def seen(self, asked: Asked) -> Array:
-        """Return the observation; of the others' choices a seat knows only what it was told."""
-        told = [np.zeros((self.rounds, piece.width)) for piece in self.news.values()]
-        for event, _ in asked.heard:
+    def observe_request(self, request: DecisionRequest) -> Array:
+        """Return the observation; the other players' choices are known only from reports."""
+        reports = [
+            np.zeros((self.rounds, feature.width)) for feature in self.report_features.values()
+        ]
+        for event, _ in request.heard:
             if isinstance(event, self.rules.events[2]):
-                for array, numbers in zip(told, self.heard(event), strict=True):
+                for array, numbers in zip(reports, self.read_report(event), strict=True):
                     array[event.round - 1] = numbers
-        player = np.array(self.place_number(asked))
-        known = [np.array(one) for one in self.asked_now(asked.event)]
-        return self._seen(player, np.array(asked.event.round - 1), known, told)
+        player = np.array(self.player_index(request))
+        private = [np.array(value) for value in self.read_private_values(request.event)]
+        return self._observation(player, np.array(request.event.round - 1), private, reports)
 
-    def action(self, asked: Asked, number: int) -> Action:
+    def action(self, request: DecisionRequest, number: int) -> Action:
         kind: type[Action] = self.rules.actions[0]
         return kind.model_validate({self.field: self.options[number]})
 
-    def number(self, asked: Asked, action: Action) -> int:
+    def number(self, request: DecisionRequest, action: Action) -> int:
         return self.options.index(getattr(action, self.field))
 
 
 def expect_limits(rules: Any) -> None:
-    """Refuse rules that let any number pass.
+    """Check that the rules limit the numbers that can be chosen.
 
     Raises:
-        NotArrayed: with the parameter that would bound them.
+        NotArrayed: the parameter ``limits`` is false.
     """
     if not rules.limits:
-        raise NotArrayed(
-            f"{rules.name} has no end of actions where limits is false; arrays play it with "
-            "limits: true"
-        )
+        raise NotArrayed(f"{rules.name} has unlimited actions if limits is false; use limits: true")

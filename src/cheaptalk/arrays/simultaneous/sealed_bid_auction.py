@@ -1,39 +1,38 @@
-"""The sealed-bid auction as array functions; see :class:`.SealedBidAuction`."""
+"""Array functions of the sealed-bid auction; see :class:`.SealedBidAuction`."""
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations, product
 from math import factorial
 from typing import Any
 
-from cheaptalk.arrays.games import Array, NotArrayed, namespace, own
-from cheaptalk.arrays.luck import below, different, luck_of
-from cheaptalk.arrays.simultaneous.rounds import Decided, SimultaneousRounds, Told, expect_limits
+from cheaptalk.arrays.chance import draw_below, draw_distinct, uniform_count
+from cheaptalk.arrays.games import Array, NotArrayed, namespace, of_player
+from cheaptalk.arrays.simultaneous.rounds import Decided, Feature, SimultaneousRounds, expect_limits
 from cheaptalk.games.extras import needed
 from cheaptalk.games.sealed_bid_auction.events import RoundResult, Turn
 from cheaptalk.games.sealed_bid_auction.rules import SealedBidAuction, Valuations
-from cheaptalk.rules import Chance, Deal
+from cheaptalk.rules import Chance, Instance
 
 np = needed("numpy")
 
-MOST_DEALS = 100_000
-"""Deals up to which all are listed."""
+MAX_INSTANCES = 100_000
+"""The maximum number of instances that are listed."""
 VALUATION, RANK = 0, 1
-"""What nature deals each player in each round: what its item is worth to it, and its place, from 0,
-in the order by which ties are broken."""
+"""The draws of each player and round: the valuation, and the rank, from 0, for breaking ties."""
 
 
 class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
-    """The sealed-bid auction, many matches at once."""
+    """The sealed-bid auction."""
 
-    known = {"valuation": 1}  # noqa: RUF012 - as the base class declares it
+    private_features = {"valuation": 1}  # noqa: RUF012 - as the base class declares it
 
     def __init__(self, rules: SealedBidAuction) -> None:
         super().__init__(rules)
         self.fixed = rules.draws == "gama"
         count = len(self.players)
-        self.ties = luck_of(count, count)
-        values = luck_of(count, len(rules.grid)) if rules.distinct else count
-        self.luck = self.rounds * (self.ties + (0 if self.fixed else values))
+        self.ties = uniform_count(count, count)
+        values = uniform_count(count, len(rules.grid)) if rules.distinct else count
+        self.uniforms = self.rounds * (self.ties + (0 if self.fixed else values))
 
     @staticmethod
     def answers(rules: SealedBidAuction) -> Sequence[int]:
@@ -41,119 +40,122 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
         return range(rules.high + 1)
 
     @staticmethod
-    def told_of(rules: SealedBidAuction) -> Mapping[str, Told]:
-        amount, whether = Told(1, rules.high), Told(1, 1)
+    def feature_specs(rules: SealedBidAuction) -> Mapping[str, Feature]:
+        amount, whether = Feature(1, rules.high), Feature(1, 1)
         return {
             "valuations": amount, "bids": amount, "winning": amount, "paid": amount,
             "won": whether, "tied": whether,
         }  # fmt: skip
 
-    # Deals
+    # Instances
 
-    def dealt(self, luck: Array) -> Array:
+    def draws(self, uniforms: Array) -> Array:
         count = len(self.players)
-        by_round = luck.reshape(*luck.shape[:-1], self.rounds, -1)
-        ranks = different(by_round[..., : self.ties], count, count)
+        by_round = uniforms.reshape(*uniforms.shape[:-1], self.rounds, -1)
+        ranks = draw_distinct(by_round[..., : self.ties], count, count)
         valuations = self._valuations(by_round[..., self.ties :])
-        return namespace(luck).stack([valuations, ranks], axis=-1).astype(np.int32)
+        return namespace(uniforms).stack([valuations, ranks], axis=-1).astype(np.int32)
 
-    def _valuations(self, luck: Array) -> Array:
-        xp, rules, count = namespace(luck), self.rules, len(self.players)
+    def _valuations(self, uniforms: Array) -> Array:
+        xp, rules, count = namespace(uniforms), self.rules, len(self.players)
         if self.fixed:
-            published = rules.deal(Chance("as published")).valuations
-            return xp.broadcast_to(xp.asarray(published), (*luck.shape[:-1], count))
+            published = rules.draw_instance(Chance("as published")).valuations
+            return xp.broadcast_to(xp.asarray(published), (*uniforms.shape[:-1], count))
         if rules.distinct:
-            steps = different(luck, count, len(rules.grid))
+            steps = draw_distinct(uniforms, count, len(rules.grid))
         else:
-            steps = below(luck, len(rules.grid))
+            steps = draw_below(uniforms, len(rules.grid))
         return rules.low + rules.step * steps
 
-    def dealt_of(self, deals: Sequence[Valuations]) -> Array:
-        valuations = np.array([one.valuations for one in deals])
+    def draws_from(self, instances: Sequence[Valuations]) -> Array:
+        valuations = np.array([instance.valuations for instance in instances])
         none = ((),) * self.rounds
         ranks = np.array([
-            [self._ranks(row) for row in one.precedence or none] for one in deals
+            [self._ranks(row) for row in instance.precedence or none] for instance in instances
         ])  # fmt: skip
         return np.stack([valuations, ranks], axis=-1).astype(np.int32)
 
-    def dealt_now(self, question: Turn, number: int, player: int) -> Array:
-        dealt = np.zeros((self.rounds, len(self.players), 2), np.int32)
-        dealt[number, player, VALUATION] = question.valuation
-        return dealt
+    def known_draws(self, question: Turn, number: int, player: int) -> Array:
+        draws = np.zeros((self.rounds, len(self.players), 2), np.int32)
+        draws[number, player, VALUATION] = question.valuation
+        return draws
 
     def _ranks(self, first: Sequence[str]) -> list[int]:
-        """Each player's place in the order by which ties are broken, from those who are first."""
-        order = [*first, *(one for one in self.players if one not in first)]
-        return [order.index(one) for one in self.players]
+        """Return each player's rank for breaking ties, the given players first."""
+        order = [*first, *(name for name in self.players if name not in first)]
+        return [order.index(name) for name in self.players]
 
-    def deals_of(self, state: Decided) -> list[Deal]:
+    def instances_of(self, state: Decided) -> list[Instance]:
         return [
             Valuations(
                 valuations=rows[..., VALUATION].tolist(),
-                precedence=[[self.players[at] for at in row] for row in orders.tolist()],
+                precedence=[[self.players[index] for index in row] for row in orders.tolist()],
             )
             for rows, orders in zip(
-                np.asarray(state.dealt), np.argsort(state.dealt[..., RANK], axis=-1), strict=True
+                np.asarray(state.draws), np.argsort(state.draws[..., RANK], axis=-1), strict=True
             )
         ]
 
-    def every_deal(self) -> tuple[list[Deal], list[float]]:
+    def every_instance(self) -> tuple[list[Instance], list[float]]:
         grid, count = self.rules.grid, len(self.players)
-        many = (len(grid) ** count * factorial(count)) ** self.rounds
-        if self.fixed or many > MOST_DEALS:
+        count_instances = (len(grid) ** count * factorial(count)) ** self.rounds
+        if self.fixed or count_instances > MAX_INSTANCES:
             raise NotArrayed(
-                "sealed_bid_auction has too many deals to list, or is as published; take a round, "
-                "few players and few valuations"
+                "sealed_bid_auction has too many instances to list, or draws: gama; use draws: "
+                "own, one round, few players and few valuations"
             )
         values = permutations(grid, count) if self.rules.distinct else product(grid, repeat=count)
         rounds = list(product(values, permutations(self.players)))
-        deals: list[Deal] = [
+        instances: list[Instance] = [
             Valuations(valuations=[row for row, _ in rows], precedence=[order for _, order in rows])
             for rows in product(rounds, repeat=self.rounds)
         ]
-        return deals, [1 / len(deals)] * len(deals)
+        return instances, [1 / len(instances)] * len(instances)
 
     # Play
 
-    def now(self, dealt: Array) -> Sequence[Array]:
-        return (dealt[..., VALUATION] / self.rules.high,)
+    def private_values(self, draws: Array) -> Sequence[Array]:
+        return (draws[..., VALUATION] / self.rules.high,)
 
-    def asked_now(self, question: Turn) -> Sequence[float]:
+    def read_private_values(self, question: Turn) -> Sequence[float]:
         return (question.valuation / self.rules.high,)
 
-    def most(self, state: Decided) -> Array:
-        """What the item is worth to whoever bids."""
+    def max_action(self, state: Decided) -> Array:
+        """Return the bidder's valuation."""
         xp = namespace(state.moves)
-        valuations = state.dealt[..., VALUATION].reshape(*state.moves.shape, -1)
-        at = xp.minimum(state.moves, self.longest - 1)[..., None]
-        return xp.take_along_axis(valuations, at, axis=-1)[..., 0]
+        valuations = state.draws[..., VALUATION].reshape(*state.moves.shape, -1)
+        position = xp.minimum(state.moves, self.longest - 1)[..., None]
+        return xp.take_along_axis(valuations, position, axis=-1)[..., 0]
 
-    def _wins(self, bids: Array, dealt: Array) -> Array:
-        """Who wins each item; shape (..., rounds, players)."""
+    def _wins(self, bids: Array, draws: Array) -> Array:
+        """Return who wins each item; shape (..., rounds, players)."""
         count = len(self.players)
-        before = bids * count + (count - 1 - dealt[..., RANK])  # all differ
-        return before == before.max(axis=-1, keepdims=True)
+        precedence = bids * count + (
+            count - 1 - draws[..., RANK]
+        )  # all differ, so there are no ties
+        return precedence == precedence.max(axis=-1, keepdims=True)
 
     def _paid(self, bids: Array, wins: Array) -> Array:
-        """What the winner pays; shape (..., rounds)."""
+        """Return what the winner pays; shape (..., rounds)."""
         counted = wins if self.rules.price == "first" else ~wins
         return namespace(bids).where(counted, bids, 0).max(axis=-1)
 
-    def gains(self, choices: Array, dealt: Array) -> Array:
-        wins = self._wins(choices, dealt)
+    def gains(self, choices: Array, draws: Array) -> Array:
+        wins = self._wins(choices, draws)
         paid = self._paid(choices, wins)[..., None]
-        return namespace(choices).where(wins, dealt[..., VALUATION] - paid, 0.0)
+        return namespace(choices).where(wins, draws[..., VALUATION] - paid, 0.0)
 
-    def told(self, choices: Array, dealt: Array, player: Array) -> Sequence[Array]:
-        wins, best = self._wins(choices, dealt), choices.max(axis=-1)
+    def report_values(self, choices: Array, draws: Array, player: Array) -> Sequence[Array]:
+        wins, best = self._wins(choices, draws), choices.max(axis=-1)
         valuations, bids, won = (
-            own(one.swapaxes(-1, -2), player) for one in (dealt[..., VALUATION], choices, wins)
+            of_player(values.swapaxes(-1, -2), player)
+            for values in (draws[..., VALUATION], choices, wins)
         )
         several = (choices == best[..., None]).sum(axis=-1) > 1
         paid = self._paid(choices, wins)
         return valuations, bids, best, paid, won, several & (bids == best)
 
-    def heard(self, report: RoundResult) -> Sequence[Any]:
+    def read_report(self, report: RoundResult) -> Sequence[Any]:
         return (
             report.valuation, report.bid, report.winning_bid, report.paid, report.won, report.tied
         )  # fmt: skip

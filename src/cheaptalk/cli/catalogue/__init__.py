@@ -1,1 +1,1 @@
-"""Commands that say what there is: games, players, rosters, prompts, presets, prices, recipes."""
+"""Commands that list games, strategies, models, presets and recipes, or check a game or store."""

@@ -1,4 +1,4 @@
-"""The command that runs the conformance kit on a game: check."""
+"""The command that checks a game with the conformance kit: game check."""
 
 from __future__ import annotations
 
@@ -20,65 +20,67 @@ def check(
     game: Annotated[
         str,
         typer.Argument(
-            help="A game, or where its box stands, such as mygame:BOX.",
+            help="Name of a game, or MODULE:NAME of its game spec, e.g. mygame:SPEC.",
             metavar="GAME",
             autocompletion=completion.games,
         ),
     ],
-    seeds: Annotated[int, typer.Option(min=1, help="Matches of each kind, each by a seed.")] = 3,
-    limit: Annotated[
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Play matches of each kind with N random seeds.", metavar="N")
+    ] = 3,
+    timeout: Annotated[
         float,
         typer.Option(
             min=0,
-            help="Seconds that the game's code may take from one answer to the next; 0 for any.",
+            help="Fail if the game's code needs longer between two actions; 0 waits forever.",
             metavar="SECONDS",
         ),
     ] = 60,
     json: JsonOption = False,
 ) -> None:
-    """Check that a game keeps every law that games keep."""
+    """Run the conformance checks on a game."""
     if ":" in game:
-        sys.path.insert(0, str(Path.cwd()))  # where a module lies that nobody has installed
-    box = ct.conformance.box_at(game)
-    laws = len(ct.conformance.CHECKS) + len(ct.conformance.BOX_CHECKS)
-    found: list[ct.conformance.Verdict] = []
-    numbers = [str(one + 1) for one in range(seeds)]
-    with StatusLine().shown(f"{box.name}: 0 of {laws} laws checked") as show:
-        for verdict in ct.conformance.verdicts(box, numbers, limit=limit):
-            found.append(verdict)
-            show(f"{box.name}: {len(found)} of {laws} laws checked")
-    broken = [one for one in found if one.problem is not None]
+        sys.path.insert(0, str(Path.cwd()))  # to import a module that is not installed
+    spec = ct.conformance.spec_at(game)
+    total = len(ct.conformance.CHECKS) + len(ct.conformance.SPEC_CHECKS)
+    verdicts: list[ct.conformance.Verdict] = []
+    numbers = [str(index + 1) for index in range(seeds)]
+    with StatusLine().shown(f"{spec.name}: 0 of {total} checks done") as show:
+        for verdict in ct.conformance.verdicts(spec, numbers, limit=timeout):
+            verdicts.append(verdict)
+            show(f"{spec.name}: {len(verdicts)} of {total} checks done")
+    failed = [verdict for verdict in verdicts if verdict.problem is not None]
     if json:
-        print_json([one._asdict() for one in found])
+        print_json([verdict._asdict() for verdict in verdicts])
     else:
-        _print_verdicts(found)
-        for missing in ct.conformance.advice(box):
+        _print_verdicts(verdicts)
+        for advice in ct.conformance.advice(spec):
             out.print("[yellow]advice[/]  ", end="")
-            say(missing)
-        kept = f"{len(found) - len(broken)} of {laws} laws kept"
-        if len(found) < laws:
-            kept += f" and {laws - len(found)} not checked"
-        strategies = counted(len(box.strategies), "strategy")
-        variants = counted(len(ct.conformance.variants(box)), "variant")
-        say(f"{box.name}: {kept}, in {variants} with {counted(seeds, 'seed')} and {strategies}")
-    if broken:
+            say(advice)
+        summary = f"{len(verdicts) - len(failed)} of {total} checks passed"
+        if len(verdicts) < total:
+            summary += f", {total - len(verdicts)} not run"
+        strategies = counted(len(spec.strategies), "strategy")
+        variants = counted(len(ct.conformance.variants(spec)), "variant")
+        tested = f"{variants}, {counted(seeds, 'seed')}, {strategies}"
+        say(f"{spec.name}: {summary} ({tested})")
+    if failed:
         raise typer.Exit(1)
 
 
-def _print_verdicts(found: list[ct.conformance.Verdict]) -> None:
-    """Every law that is kept, and every cause for which others are not, where it came first."""
-    met: dict[str | None, list[str]] = {}
-    for one in found:
-        met.setdefault(one.cause, []).append(one.check)
-    for one in found:
-        first, *others = met[one.cause]
-        if one.problem is None:
-            out.print("[green]kept[/]    ", end="")
-            say(f"{one.check}: {one.law}")
-        elif one.check == first:
-            out.print("[red]broken[/]  ", end="")
-            say(one.problem.partition(": ")[2])
+def _print_verdicts(verdicts: list[ct.conformance.Verdict]) -> None:
+    """Print passed checks, and each cause of failures once, at the first check that it fails."""
+    checks: dict[str | None, list[str]] = {}
+    for verdict in verdicts:
+        checks.setdefault(verdict.cause, []).append(verdict.check)
+    for verdict in verdicts:
+        first, *others = checks[verdict.cause]
+        if verdict.problem is None:
+            out.print("[green]passed[/]  ", end="")
+            say(f"{verdict.check}: {verdict.law}")
+        elif verdict.check == first:
+            out.print("[red]failed[/]  ", end="")
+            say(verdict.problem.partition(": ")[2])
             if others:
-                say(
-                    f"        the same in {counted(len(others), 'more check')}: {', '.join(others)}"
-                )
+                names = ", ".join(others)
+                say(f"        same cause in {counted(len(others), 'more check')}: {names}")

@@ -1,4 +1,4 @@
-"""The command that checks the installation: doctor."""
+"""The command that checks the installation and the store: store doctor."""
 
 from __future__ import annotations
 
@@ -21,29 +21,33 @@ def doctor(
         bool,
         typer.Option(
             "--deep",
-            help="Read everything in the store, and replay every match that ended. Optional parts "
-            "are then located, not imported.",
+            help="Read the entire store and replay every finished match; do not import optional "
+            "dependencies.",
         ),
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Check the installation and the store, and say what is missing for what."""
-    with err.status("importing what optional parts need"):
+    """Check the installation and the store.
+
+    Missing dependencies are listed with the features that need them. The exit status is 1 if the
+    store is damaged.
+    """
+    with err.status("importing optional dependencies"):
         checks = ct.doctor.examine_installation(importing=not deep)
-    for one in context.defaults.sources():
-        checks.append(ct.doctor.Diagnosis("settings", True, one))
+    for source in context.defaults.sources():
+        checks.append(ct.doctor.Diagnosis("settings", True, source))
     name = ct.records.store_name(store)
     with StatusLine().shown(f"{name}: reading") as show:
 
-        def tell(done: int, of: int) -> None:
-            show(f"{name}: {done:,} of {counted(of, 'match')} read")
+        def report_progress(done: int, total: int) -> None:
+            show(f"{name}: {done:,} of {counted(total, 'match')} read")
 
-        checks += ct.doctor.examine_store(store, deep=deep, progress=tell)
+        checks += ct.doctor.examine_store(store, deep=deep, progress=report_progress)
     if json:
-        print_json([{"what": what, "ok": ok, "detail": detail} for what, ok, detail in checks])
+        print_json([{"what": name, "ok": ok, "detail": detail} for name, ok, detail in checks])
     else:
-        for what, ok, detail in checks:
+        for name, ok, detail in checks:
             out.print("[green]ok[/]  " if ok else "[yellow]--[/]  ", end="")
-            say(f"{what}: {detail}")
+            say(f"{name}: {detail}")
     if not checks[-1][1]:
         raise typer.Exit(1)

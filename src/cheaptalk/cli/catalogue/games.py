@@ -1,4 +1,4 @@
-"""The command that lists the games, or shows one in full: games."""
+"""The command that lists the games, or shows one in full: game list."""
 
 from __future__ import annotations
 
@@ -15,69 +15,77 @@ from cheaptalk.cli.shared.printing import hint, out, print_json, print_table, sa
 
 def games(
     name: Annotated[
-        str | None, typer.Argument(help="Show one game in full.", autocompletion=completion.games)
+        str | None, typer.Argument(help="Show this game in full.", autocompletion=completion.games)
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """List the games, or show one with its parameters, measures and strategies."""
+    """List the games, or show one in full.
+
+    The full description has the game's parameters, payoffs, metrics and prompt styles.
+    """
     if name is None:
-        boxes = ct.rules.games()
+        specs = ct.rules.games()
         if json:
-            print_json({box.name: _game(box) for box in boxes.values()})
+            print_json({spec.name: _game(spec) for spec in specs.values()})
             return
         rows: list[list[object]] = [
-            [box.name, ", ".join(box.rules.roles), len(box.rules().places), _first_line(box.rules)]
-            for box in boxes.values()
-        ]
-        print_table(None, ["game", "roles", "places", "what it is"], rows)
-        hint("\nOne in full: cheaptalk games NAME")
+            [
+                spec.name, ", ".join(spec.rules.roles), len(spec.rules().seats),
+                _first_line(spec.rules),
+            ]
+            for spec in specs.values()
+        ]  # fmt: skip
+        print_table(None, ["game", "roles", "seats", "description"], rows)
+        hint("\nShow one in full: cheaptalk game list NAME")
         return
-    box = ct.game_box(name)
+    spec = ct.get_game(name)
     if json:
-        print_json(_game(box))
+        print_json(_game(spec))
         return
-    out.print(f"[bold]{box.name}[/], version {box.rules.version}")
-    say(inspect.cleandoc(box.rules.__doc__ or ""))
-    out.print(f"\nRoles: {', '.join(box.rules.roles)}")
-    out.print(f"Places, with the defaults: {', '.join(box.rules().places)}")
-    say(f"Forfeit: {box.rules.forfeit}\n")
-    legal = ct.rules.field_ranges(box.rules)
+    out.print(f"[bold]{spec.name}[/], version {spec.rules.version}")
+    say(inspect.cleandoc(spec.rules.__doc__ or ""))
+    out.print(f"\nRoles: {', '.join(spec.rules.roles)}")
+    out.print(f"Seats (default parameters): {', '.join(spec.rules().seats)}")
+    say(f"Forfeit: {spec.rules.forfeit}\n")
+    ranges = ct.rules.field_ranges(spec.rules)
     parameters: list[list[object]] = [
-        [key, ct.yaml_files.default_text(box.rules.model_fields[key]), legal[key], meaning]
-        for key, meaning in ct.rules.field_meanings(box.rules).items()
+        [key, ct.yaml_files.default_text(spec.rules.model_fields[key]), ranges[key], meaning]
+        for key, meaning in ct.rules.field_meanings(spec.rules).items()
     ]
-    print_table("Parameters", ["name", "default", "legal", "meaning"], parameters)
-    units, bounds = box.rules.payoff_units(), box.rules().payoff_bounds().items()
+    print_table("Parameters", ["name", "default", "values", "meaning"], parameters)
+    units, bounds = spec.rules.payoff_units(), spec.rules().payoff_bounds().items()
     payoffs: list[list[object]] = [
         [role, *map(ct.styles.number, pair), units[role]] for role, pair in bounds
     ]
     out.print()
-    head = ["role", "from", "to", "in"]
-    print_table("Payoffs of a place, with the defaults", head, payoffs)
-    say(f"{_first_line(box.rules.payoffs)}\n")
+    columns = ["role", "min", "max", "unit"]
+    print_table("Payoffs of a seat (default parameters)", columns, payoffs)
+    say(f"{_first_line(spec.rules.payoffs)}\n")
     print_table(
-        "Measures", ["name", "meaning"], [[m.name, m.meaning] for m in box.measures.values()]
+        "Metrics",
+        ["name", "meaning"],
+        [[metric.name, metric.meaning] for metric in spec.metrics.values()],
     )
-    out.print(f"\nStyles: {', '.join(box.styles)}")
-    hint(f"Players: cheaptalk players {box.name}")
+    out.print(f"\nPrompt styles: {', '.join(spec.styles)}")
+    hint(f"List its strategies: cheaptalk game strategies {spec.name}")
 
 
-def _game(box: ct.GameBox) -> dict[str, Any]:
+def _game(spec: ct.GameSpec) -> dict[str, Any]:
     return {
-        "description": box.rules.__doc__,
-        "version": box.rules.version,
-        "roles": box.rules.roles,
-        "places": box.rules().places,
-        "parameters": box.rules.model_json_schema(),
+        "description": spec.rules.__doc__,
+        "version": spec.rules.version,
+        "roles": spec.rules.roles,
+        "places": spec.rules().seats,
+        "parameters": spec.rules.model_json_schema(),
         "payoffs": {
-            "units": box.rules.payoff_units(),
-            "meaning": inspect.getdoc(box.rules.payoffs),
-            "bounds": box.rules().payoff_bounds(),
+            "units": spec.rules.payoff_units(),
+            "meaning": inspect.getdoc(spec.rules.payoffs),
+            "bounds": spec.rules().payoff_bounds(),
         },
-        "forfeit": box.rules.forfeit,
-        "measures": {one.name: one.meaning for one in box.measures.values()},
-        "strategies": list(ct.rules.strategies(box.name)),
-        "styles": list(box.styles),
+        "forfeit": spec.rules.forfeit,
+        "metrics": {metric.name: metric.meaning for metric in spec.metrics.values()},
+        "strategies": list(ct.rules.strategies(spec.name)),
+        "styles": list(spec.styles),
     }
 
 

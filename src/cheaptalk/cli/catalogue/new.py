@@ -1,4 +1,4 @@
-"""The command that writes a package to begin with: new."""
+"""The command that creates a package with a new game, strategy or prompt style: game new."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cheaptalk.cli.shared.printing import hint, say
 
 
 class Kind(StrEnum):
-    """What can be written."""
+    """A kind of package to create."""
 
     GAME = "game"
     PLAYER = "player"
@@ -23,12 +23,17 @@ class Kind(StrEnum):
 
 
 def new(
-    kind: Annotated[Kind, typer.Argument(help="What to write: game, player or style.")],
-    name: Annotated[str, typer.Argument(help="Its name, such as haggle.")],
+    kind: Annotated[
+        Kind,
+        typer.Argument(
+            help="Kind of package: game, player (a scripted strategy) or style (a prompt style)."
+        ),
+    ],
+    name: Annotated[str, typer.Argument(help="Name of the new game, strategy or style.")],
     game: Annotated[
         str | None,
         typer.Option(
-            help="Whose player or style it is.",
+            help="Write the strategy or prompt style for this game.",
             show_default="bargaining",
             autocompletion=completion.games,
         ),
@@ -36,24 +41,27 @@ def new(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The folder to write.",
-            show_default="the name with dashes, in this folder",
+            help="Create this folder.",
+            show_default="NAME with dashes, in this folder",
             callback=file_to_write,
         ),
     ] = None,
 ) -> None:
-    """Write a small package with a game, player or style of your own, which passes its tests."""
+    """Create a package with a new game, strategy or prompt style.
+
+    The package works and passes its tests; edit it to implement your own.
+    """
     if kind is Kind.GAME and game is not None:
-        raise ct.CheaptalkError("--game says whose player or style it is; a new game is its own")
-    of = game or "bargaining"
+        raise ct.CheaptalkError("--game is only valid for a player or style; remove it")
+    base = game or "bargaining"
     match kind:
         case Kind.GAME:
             files = ct.starters.write_game(name, out)
         case Kind.PLAYER:
-            files = ct.starters.write_player(name, of, out)
+            files = ct.starters.write_player(name, base, out)
         case Kind.STYLE:
-            files = ct.starters.write_style(name, of, out)
+            files = ct.starters.write_style(name, base, out)
     for file in files:
         say(file, whole=True)
     folder = next(file.parent for file in files if file.name == "pyproject.toml")
-    hint(f"\n{folder / 'README.md'} says what is what and how to go on")
+    hint(f"\n{folder / 'README.md'} describes the files and the next steps")

@@ -1,4 +1,4 @@
-"""The command that shows what models cost: prices."""
+"""The command that shows the prices of models: model prices."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from typing import Annotated, Any
 import typer
 
 import cheaptalk as ct
+from cheaptalk.atomic_files import whole_file
 from cheaptalk.cli.shared.options import JsonOption, PricesOption, file_to_write
 from cheaptalk.cli.shared.printing import hint, out, print_json, print_table, say
-from cheaptalk.whole_files import whole_file
 
 FILE = "prices.yaml"
-"""The file of prices that is read by itself where one works."""
+"""The price file that is read by default from the working folder."""
 
 
 def prices(
     model: Annotated[
-        list[str] | None, typer.Argument(help="Only the prices of these model strings.")
+        list[str] | None,
+        typer.Argument(help="Only show the prices of these models, e.g. openai/gpt-4o."),
     ] = None,
     init: Annotated[
         Path | None,
         typer.Option(
             "--init",
-            help="Write the package's prices to a new file.",
+            help="Write the built-in prices to this new file, for editing.",
             metavar="FILE",
             callback=file_to_write,
         ),
@@ -32,7 +33,7 @@ def prices(
     file: PricesOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show what models cost, in dollars per million tokens, with the date of each price."""
+    """Show model prices in dollars per million tokens."""
     if init is not None:
         _write(init)
         return
@@ -45,28 +46,30 @@ def prices(
     for row in rows:
         if row["input"] is None:
             say(f"{row['models'][0]}: {row['note']}")
-    out.print("\nList prices as of their dates: check them before you trust a bill to them.")
-    hint("Edit a copy: cheaptalk prices --init prices.yaml")
+    out.print(
+        "\nPrices are list prices as of the dates shown; check them against the provider's website."
+    )
+    hint("Set your own prices: cheaptalk model prices --init prices.yaml")
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
-    """Print prices; under a price's models stand its note and the user's file it is from."""
+    """Print a table of prices, with notes and sources below the models' names."""
     lines: list[list[object]] = []
     for row in rows:
         source = (
             row["source"] and row["source"] != ct.models.prices.PACKAGE and f"from {row['source']}"
         )
         note = row["note"] if row["input"] is not None else None
-        models = [*row["models"], *(f"  {one}" for one in (note, source) if one)]
+        models = [*row["models"], *(f"  {text}" for text in (note, source) if text)]
         rates = [_rate(row[name]) for name in ("input", "cached_input", "output", "batch")]
         lines.append(["\n".join(models), *rates, row["as_of"] or "?"])
     numbers = ["input", "cached", "output", "batch", "as of"]
-    title = "Dollars per million tokens; batch: the share of them that a batch costs"
+    title = "Dollars per million tokens (batch: price in batches, as a share of the regular price)"
     print_table(title, ["models", *numbers], lines, right=numbers)
 
 
 def _rate(dollars: float | None) -> str:
-    """Dollars with cents, and with more digits where there are some.
+    """Return dollars with two decimals, or more if they are not zero.
 
     >>> _rate(10), _rate(0.01875), _rate(None)
     ('10.00', '0.01875', '?')
@@ -81,7 +84,7 @@ def _all(table: ct.models.Prices) -> list[dict[str, Any]]:
 
 
 def _row(table: ct.models.Prices, model: str) -> dict[str, Any]:
-    """The price of one model; without numbers where it is not known."""
+    """Return the price of a model; numbers are None if it is unknown."""
     try:
         ct.models.model_strings.refuse_secrets(model)
     except ValueError as error:
@@ -89,9 +92,9 @@ def _row(table: ct.models.Prices, model: str) -> dict[str, Any]:
     price = table.of(model)
     if price is None:
         blank = dict.fromkeys(("input", "cached_input", "output", "batch", "reasons", "as_of"))
-        note = "; ".join(filter(None, ("no price is known", ct.models.model_strings.hint(model))))
+        note = "; ".join(filter(None, ("unknown price", ct.models.model_strings.hint(model))))
         return {"models": [model]} | blank | {"note": note, "source": ""}
-    source = next(source for one, source in table.listed() if one is price)
+    source = next(source for listed, source in table.listed() if listed is price)
     return _shown([model], price, source)
 
 
@@ -106,6 +109,9 @@ def _write(path: Path) -> None:
         with whole_file(path, new=True) as file:
             file.write(ct.models.own_prices().read_text(encoding="utf-8"))
     except FileExistsError:
-        raise ct.CheaptalkError(f"{path} is there already; name another file") from None
-    read = "it is read in this folder" if path.name == FILE else f"use it with --prices {path}"
-    say(f"Edit {path}; {read}.")
+        raise ct.CheaptalkError(f"{path} already exists; name another file") from None
+    usage = (
+        "They are used by default in this folder" if path.name == FILE
+        else f"Use them with --prices {path}"
+    )  # fmt: skip
+    say(f"Prices written to {path}. {usage}.")

@@ -1,4 +1,4 @@
-"""The command that lists the providers of models, or shows one in full: providers."""
+"""The command that lists the model providers, or shows one in full: model providers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def providers(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Show this one in full, as it would stand in a file.",
+            help="Show this provider in full, as in a providers file.",
             autocompletion=completion.providers,
         ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """List the providers of models: where their keys go, and whether they are set."""
+    """List the model providers and whether their API keys are set."""
     if name is not None:
         entry = ct.models.PROVIDERS.get(name)
         if entry is None:
@@ -33,26 +33,26 @@ def providers(
         else:
             say(ct.yaml_files.as_block(data), whole=True)
         return
-    found = {one: _row(entry) for one, entry in ct.models.PROVIDERS.items()}
+    by_name = {provider: _row(entry) for provider, entry in ct.models.PROVIDERS.items()}
     if json:
-        print_json(found)
+        print_json(by_name)
         return
     rows: list[list[object]] = [
-        [one, row["url"], row["key"], {True: "yes", False: "no", None: ""}[row["key_is_set"]]]
-        for one, row in found.items()
+        [provider, row["url"], row["key"], {True: "yes", False: "no", None: ""}[row["key_is_set"]]]
+        for provider, row in by_name.items()
     ]
-    print_table(None, ["provider", "where", "key", "is set"], rows)
-    own = ct.models.users_file()
+    print_table(None, ["provider", "URL", "key variable", "key set"], rows)
+    users_file = ct.models.users_file()
     variable, file = ct.models.providers.VARIABLE, ct.models.providers.FILE
-    if own:
-        say(f"Yours: {own}")
-    hint("\nOne in full: cheaptalk providers NAME")
-    if not own:
-        hint(f"Add your own: {variable}=FILE, or ~/.config/{file}")
+    if users_file:
+        say(f"Your providers file: {users_file}")
+    hint("\nShow one in full: cheaptalk model providers NAME")
+    if not users_file:
+        hint(f"Add your own providers: set {variable}=FILE, or create ~/.config/{file}")
 
 
 def _row(entry: ct.models.Provider) -> dict[str, Any]:
-    """What a list says of a provider; never its key."""
+    """Return the data of a provider, without its key."""
     return {
         "url": entry.url,
         "key": entry.key,

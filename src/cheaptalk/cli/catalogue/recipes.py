@@ -1,4 +1,4 @@
-"""The command that lists the report recipes: recipes."""
+"""The command that lists the report recipes: study recipes."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from cheaptalk.extras import needing
 
 
 def recipes(json: JsonOption = False) -> None:
-    """List the report recipes: the tables and figures of papers, made from any study."""
+    """List the recipes for the tables and figures of papers."""
     with needing("analysis"):
-        known = ct.reports.RECIPES
+        registered = ct.reports.RECIPES
     if json:
         print_json(
             {
-                one.name: {
-                    "title": one.title,
-                    "paper": one.paper,
-                    "parts": {part.title: part.source for part in one.parts},
-                    "options": dict(one.options),
+                recipe.name: {
+                    "title": recipe.title,
+                    "paper": recipe.paper,
+                    "parts": {part.title: part.source for part in recipe.parts},
+                    "options": dict(recipe.options),
                 }
-                for one in known.values()
+                for recipe in registered.values()
             }
         )
         return
-    rows: list[list[object]] = [[one.name, one.title, one.paper] for one in known.values()]
-    print_table(None, ["recipe", "what it makes", "paper"], rows)
-    hint("\nMake one of a study: cheaptalk report STUDY --recipe NAME")
+    rows: list[list[object]] = [
+        [recipe.name, recipe.title, recipe.paper] for recipe in registered.values()
+    ]
+    print_table(None, ["recipe", "description", "paper"], rows)
+    hint("\nUse one in a report: cheaptalk report STUDY --recipe NAME")

@@ -1,4 +1,4 @@
-"""The command that lists the rosters of models, or shows one in full: rosters."""
+"""The command that lists the rosters of models, or shows one in full: model rosters."""
 
 from __future__ import annotations
 
@@ -16,39 +16,40 @@ def rosters(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Show this one in full: a name or a file.", autocompletion=completion.rosters
+            help="Show this roster in full: a name or a YAML file.",
+            autocompletion=completion.rosters,
         ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """List the rosters of models, or show one with the settings of its players."""
+    """List the rosters of models, or show one in full."""
     if name is not None:
         try:
-            chosen = ct.players.roster(name)
+            roster = ct.players.roster(name)
         except ValueError as error:
             raise ct.StudyError(str(error)) from None
-        _show(chosen, json)
+        _show(roster, json)
         return
-    known = {one: ct.players.roster(one) for one in ct.players.roster_names()}
+    by_name = {name: ct.players.roster(name) for name in ct.players.roster_names()}
     if json:
-        print_json({one: found.description for one, found in known.items()})
+        print_json({name: roster.description for name, roster in by_name.items()})
         return
     rows: list[list[object]] = [
-        [one, len(found.players), found.description] for one, found in known.items()
+        [name, len(roster.players), roster.description] for name, roster in by_name.items()
     ]
-    print_table(None, ["roster", "players", "who they are"], rows)
-    hint("\nOne in full: cheaptalk rosters NAME")
-    hint("Let them play: cheaptalk plan STUDY --roster NAME, or NAME:LABEL,...")
+    print_table(None, ["roster", "players", "description"], rows)
+    hint("\nShow one in full: cheaptalk model rosters NAME")
+    hint("Add its players to a study: cheaptalk plan STUDY --roster NAME (or NAME:LABEL,...)")
 
 
-def _show(found: ct.players.Roster, json: bool) -> None:
-    entries = found.entries()
+def _show(roster: ct.players.Roster, json: bool) -> None:
+    entries = roster.entries()
     if json:
-        print_json(found.model_dump() | {"players": entries, "notes": found.notes})
+        print_json(roster.model_dump() | {"players": entries, "notes": roster.notes})
         return
-    for about in filter(None, (found.description, found.source)):
-        say(about)
+    for text in filter(None, (roster.description, roster.source)):
+        say(text)
     out.print()
     for label, entry in entries.items():
-        note = f" # {found.notes[label]}" if label in found.notes else ""
+        note = f" # {roster.notes[label]}" if label in roster.notes else ""
         say(f"{label}: {ct.yaml_files.as_yaml(entry)}{note}")

@@ -1,1 +1,1 @@
-"""Commands on what was played: show, view, judge, label, report, compare, profile and more."""
+"""Commands on results: show, judge, report, compare, profile, export, import and more."""

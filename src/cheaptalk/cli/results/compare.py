@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.results.outputs import FiguresOption, PageOption, TablesOption, hand_over
+from cheaptalk.cli.results.outputs import FiguresOption, PageOption, TablesOption, write_results
 from cheaptalk.cli.shared import completion
+from cheaptalk.cli.shared.interrupts import finishing
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     VIEWER,
@@ -21,7 +22,6 @@ from cheaptalk.cli.shared.options import (
     ViewerOption,
     pair,
 )
-from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err
 from cheaptalk.extras import needing
 
@@ -31,27 +31,28 @@ def compare(
     study: Annotated[
         str,
         typer.Argument(
-            help="The name of a study.", autocompletion=completion.stored_studies, metavar="A"
+            help="Name of the first study.", autocompletion=completion.stored_studies, metavar="A"
         ),
     ],
     other: Annotated[
         str,
         typer.Argument(
-            help="The study to compare with it.",
+            help="Name of the second study.",
             autocompletion=completion.stored_studies,
             metavar="B",
         ),
     ],
     store: StoreOption = DEFAULT_STORE,
     other_store: Annotated[
-        Path | None, typer.Option("--other-store", help="Where B is, if it is not in --store.")
+        Path | None,
+        typer.Option("--other-store", help="Read B from this store instead of --store."),
     ] = None,
-    stands: Annotated[
+    alias: Annotated[
         list[str] | None,
         typer.Option(
-            "--as",
-            help="A player of B to be compared with a player of A of another name. Repeat it.",
-            metavar="NEW=OLD",
+            "--alias",
+            help="Treat the player ALIAS of B as the player NAME of A. Repeatable.",
+            metavar="ALIAS=NAME",
         ),
     ] = None,
     to: PageOption = None,
@@ -62,18 +63,24 @@ def compare(
     viewer: ViewerOption = VIEWER,
     json: JsonOption = False,
 ) -> None:
-    """Compare two studies, match by match where they share deals: B less A, with intervals."""
-    renamed = dict(pair(one, "NEW=OLD", "--as") for one in stands or ())
+    """Compare two studies on their common instances.
+
+    Reports the differences B - A of each player's metrics, with confidence intervals. Matches are
+    paired by instance where both studies have it.
+    """
+    renamed = dict(pair(text, "ALIAS=NAME", "--alias") for text in alias or ())
     with (
         ct.Store.open(store) as first,
         ct.Store.open(other_store) if other_store else nullcontext(first) as second,
         needing("analysis"),
     ):
-        for where, name in ((first, study), (second, other)):
-            where.study(name, counted=False)
+        for opened, name in ((first, study), (second, other)):
+            opened.study(name, counted=False)
         with err.status(f"comparing {study} with {other}"):
-            found = ct.reports.compare(
+            findings = ct.reports.compare(
                 first, study, other, other_store=second, renamed=renamed, as_published=as_published
             )
-        changed = {name: one for name, one in found.tables.items() if name.startswith("compare-")}
-        hand_over(found, changed, to, tables, figures, raw_cells, viewer, json)
+        changes = {
+            name: table for name, table in findings.tables.items() if name.startswith("compare-")
+        }
+        write_results(findings, changes, to, tables, figures, raw_cells, viewer, json)

@@ -1,4 +1,4 @@
-"""The command that writes a study's records to files: export."""
+"""The command that exports a study to files: store export."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared.interrupts import finishing
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     JsonOption,
@@ -18,13 +19,12 @@ from cheaptalk.cli.shared.options import (
     StoreOption,
     file_to_write,
 )
-from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err, print_json, say
 from cheaptalk.cli.shared.sentences import counted
 
 
 class Form(StrEnum):
-    """The formats of an export."""
+    """A format of an export."""
 
     CSV = "csv"
     PARQUET = "parquet"
@@ -40,7 +40,7 @@ def export(
         Path,
         typer.Option(
             "--out",
-            help="A new folder, or a .zip file.",
+            help="Write to this new folder or .zip file.",
             metavar="DIR|FILE.zip",
             callback=file_to_write,
         ),
@@ -49,51 +49,60 @@ def export(
         Form,
         typer.Option(
             "--format",
-            help="Tables (csv, parquet), whole records (jsonl), or what each seat was told and "
-            "answered, to train on (chats), or logs for Inspect (inspect).",
+            help="Write this format: tables (csv, parquet), complete records (jsonl), dialogues "
+            "for training (chats) or Inspect logs (inspect).",
         ),
     ] = Form.CSV,
     style: Annotated[
         str | None,
         typer.Option(
-            help="The style in which chats have what no model said; the game's own by default.",
+            "--prompt-style",
+            help="With chats: use this prompt style for turns not produced by a model.",
             metavar="NAME",
+            show_default="the game's first",
         ),
     ] = None,
     raw_cells: RawCellsOption = False,
     workers: Annotated[
         int,
-        typer.Option(min=1, help="Processes that write large studies.", show_default="one a core"),
+        typer.Option(min=1, metavar="N", help="Use N processes.", show_default="one per CPU core"),
     ] = os.cpu_count() or 1,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
-    """Write a study's matches, answers and calls to files, with a codebook."""
-    if to.suffix in {f".{one}" for one in Form}:
+    """Export a study's matches, responses and calls to files.
+
+    A codebook describes all columns.
+    """
+    if to.suffix in {f".{name}" for name in Form}:
         raise typer.BadParameter(
-            f"{to} would be a folder of several files; name a folder or a .zip file",
+            f"the export has several files; name a folder or a .zip file, not {to}",
             param_hint="--out",
         )
     if form is Form.INSPECT and to.suffix == ".zip":
-        raise typer.BadParameter("logs are written to a folder, not a .zip", param_hint="--out")
+        raise typer.BadParameter(
+            "Inspect logs require a folder, not a .zip file", param_hint="--out"
+        )
     if style is not None and form is not Form.CHATS:
-        raise typer.BadParameter("chats alone have a style", param_hint="--style")
+        raise typer.BadParameter("requires --format chats", param_hint="--prompt-style")
     with ct.Store.open(store) as opened, err.status(f"{study}: writing"):
         if form is Form.INSPECT:
-            done = ct.adapters.write_inspect_logs(opened, study, to)
+            result = ct.adapters.write_inspect_logs(opened, study, to)
         else:
-            done = ct.export(
+            result = ct.export(
                 opened, study, to, form.value, raw_cells=raw_cells, workers=workers, style=style
             )
-        named = ct.records.imports.holds_names(opened, study)
-    if named:
+        has_names = ct.records.imports.holds_names(opened, study)
+    if has_names:
         say(f"{study}: {ct.records.imports.NAMED}", to=err)
     if json:
-        print_json({"study": study, "to": str(done.path), "format": form.value, "rows": done.rows})
+        print_json(
+            {"study": study, "to": str(result.path), "format": form.value, "rows": result.rows}
+        )
         return
     singular = {"matches": "match"}
     counts = ", ".join(
         counted(count, singular.get(table, table.removesuffix("s")))
-        for table, count in done.rows.items()
+        for table, count in result.rows.items()
     )
-    say(f"{study}: {counts} written to {done.path}")
+    say(f"{study}: {counts} written to {result.path}")

@@ -1,4 +1,4 @@
-"""The commands that take in games of other systems: import glee, gama, dond and others."""
+"""The commands that import games of other systems: store import glee, gama, dond and others."""
 
 from __future__ import annotations
 
@@ -18,55 +18,56 @@ from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
 from cheaptalk.cli.shared.printing import err, hint, out, print_json, say
 from cheaptalk.cli.shared.sentences import at_store, counted
 
-SHOWN = 20
-"""Reasons and notes that are listed; ``--json`` lists all, with every game."""
+MAX_LINES = 20
+"""Maximum number of reasons and notes that are printed; ``--json`` prints all."""
 
 PathsArgument = Annotated[
-    list[Path], typer.Argument(help="Files or folders with games.", metavar="PATH...")
+    list[Path], typer.Argument(help="Files or folders with recorded games.", metavar="PATH...")
 ]
-StudyOption = Annotated[str, typer.Option(help="What to call them in the store.")]
+StudyOption = Annotated[str, typer.Option(help="Store the games as this study.", metavar="NAME")]
 KeepNamesOption = Annotated[
-    bool, typer.Option("--keep-names", help="Leave people's first names in the messages.")
+    bool, typer.Option("--keep-names", help="Do not redact first names in messages.")
 ]
-NameOption = Annotated[
+RedactOption = Annotated[
     list[str] | None,
-    typer.Option("--name", help="A name to take out besides those found.", metavar="NAME"),
+    typer.Option("--redact", help="Also redact this name. Repeatable.", metavar="NAME"),
 ]
 
 
 class Importers(Group):
-    """The commands below, which have options of their own, then one for each other importer."""
+    """The commands in this module, and a command for each other registered importer."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        own = super().list_commands(ctx)
+        names = super().list_commands(ctx)
         installed = {point.name for point in entry_points(group="cheaptalk.importers")}
-        if installed <= set(own) and "cheaptalk.records.imports.importers" not in sys.modules:
-            return own  # nobody else has any: spare loading ours to list them
-        return [*own, *(name for name in sorted(ct.records.imports.IMPORTERS) if name not in own)]
+        if installed <= set(names) and "cheaptalk.records.imports.importers" not in sys.modules:
+            return names  # only built-in importers: skip a slow import
+        importers = sorted(ct.records.imports.IMPORTERS)
+        return [*names, *(name for name in importers if name not in names)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        own = super().get_command(ctx, cmd_name)
-        found = None if own is not None else ct.records.imports.IMPORTERS.get(cmd_name)
-        return own if found is None else _command(cmd_name, found)
+        command = super().get_command(ctx, cmd_name)
+        importer = None if command is not None else ct.records.imports.IMPORTERS.get(cmd_name)
+        return command if importer is None else _command(cmd_name, importer)
 
 
 def _command(name: str, importer: ct.records.imports.Importer) -> Any:
-    """The command of an importer that has no options of its own."""
+    """Return the command of an importer without options of its own."""
 
-    def take(
+    def import_games(
         paths: PathsArgument,
         store: StoreOption = DEFAULT_STORE,
         study: StudyOption = f"{name}-import",
         json: JsonOption = False,
     ) -> None:
-        _take_in(lambda: importer.read(paths), store, study, json)
+        _import(lambda: importer.read(paths), store, study, json)
 
-    return command_of(name, take, importer.help)
+    return command_of(name, import_games, importer.help)
 
 
 commands = typer.Typer(
     cls=Importers,
-    help="Take in games that other systems published.",
+    help="Import games published by other systems.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -75,141 +76,149 @@ commands = typer.Typer(
 @commands.command()
 def glee(
     folder: Annotated[
-        Path, typer.Argument(help="A folder with games of GLEE in it, at any depth.", metavar="DIR")
+        Path, typer.Argument(help="Folder with GLEE games, at any depth.", metavar="DIR")
     ],
     store: StoreOption = DEFAULT_STORE,
     study: StudyOption = "glee-import",
     keep_names: KeepNamesOption = False,
-    name: NameOption = None,
+    redact: RedactOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Import published games of GLEE; games that are in the store already are not stored again.
+    """Import published games of GLEE; games already in the store are skipped.
 
-    People's names are taken out where English addresses people, and not everywhere: read the
-    messages before you publish them, and give what was missed with --name.
+    First names are redacted where they are likely to address a person, but some may remain: check
+    the messages before you publish them, and redact further names with --redact.
     """
-    read = partial(ct.read_glee, folder, keep_names=keep_names, names=name or [])
-    _take_in(read, store, study, json)
+    read = partial(ct.read_glee, folder, keep_names=keep_names, names=redact or [])
+    _import(read, store, study, json)
 
 
 @commands.command()
 def gama(
     folder: Annotated[
         Path,
-        typer.Argument(help="A folder with recorded games of GAMA, at any depth.", metavar="DIR"),
+        typer.Argument(help="Folder with GAMA-Bench games, at any depth.", metavar="DIR"),
     ],
     store: StoreOption = DEFAULT_STORE,
     study: StudyOption = "gama-import",
     alias: Annotated[
         list[str] | None,
         typer.Option(
-            "--alias", help="A model's other name and its name, one player.", metavar="OTHER=NAME"
+            "--alias",
+            help="Treat the model ALIAS as the model NAME. Repeatable.",
+            metavar="ALIAS=NAME",
         ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Import recorded games of GAMA-Bench; games that are in the store are not stored again.
+    """Import recorded games of GAMA-Bench; games already in the store are skipped.
 
-    The published variants of the measure called score are the scores of its paper. Players of one
-    model whose temperature, prompts or persona differ by the names of their files stay apart.
+    The published variants of the metric "score" equal the paper's scores. A model whose
+    temperature, prompts or persona differ according to file names is imported as several players.
     """
     aliases = _aliases(alias or [])
-    _take_in(lambda: ct.read_gama(folder, aliases), store, study, json)
+    _import(lambda: ct.read_gama(folder, aliases), store, study, json)
 
 
 @commands.command()
 def dond(
     paths: Annotated[
         list[Path],
-        typer.Argument(help="Files of dialogues, or folders with .txt files.", metavar="PATH..."),
+        typer.Argument(help="Files with dialogues, or folders with .txt files.", metavar="PATH..."),
     ],
     store: StoreOption = DEFAULT_STORE,
     study: StudyOption = "dond-import",
     keep_names: KeepNamesOption = False,
-    name: NameOption = None,
+    redact: RedactOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Import people's dialogues of Deal or No Deal; those in the store are not stored again.
+    """Import human dialogues of Deal or No Deal; those already in the store are skipped.
 
-    The lines of one dialogue become one match. Give all files at once: what one file leaves out,
-    another may tell. People's names are taken out where English addresses people, and not
-    everywhere: read the messages before you publish them, and give what was missed with --name.
+    The lines of a dialogue become one match. Give all files at once, because lines of a dialogue
+    can be in different files. First names are redacted where they are likely to address a person,
+    but some may remain: check the messages before you publish them, and redact further names with
+    --redact.
     """
-    read = partial(ct.read_dond, paths, keep_names=keep_names, names=name or [])
-    _take_in(read, store, study, json)
+    read = partial(ct.read_dond, paths, keep_names=keep_names, names=redact or [])
+    _import(read, store, study, json)
 
 
-def _list(lines: Sequence[str]) -> None:
-    """The first of some lines, and how many more there are."""
-    for line in lines[:SHOWN]:
+def _print_lines(lines: Sequence[str]) -> None:
+    """Print the first lines, and the number of the others."""
+    for line in lines[:MAX_LINES]:
         say(f"  {line}")
-    if len(lines) > SHOWN:
-        out.print(f"  and {len(lines) - SHOWN:,} more; --json lists all")
+    if len(lines) > MAX_LINES:
+        out.print(f"  and {len(lines) - MAX_LINES:,} more; --json prints all")
 
 
 def _reasons(skipped: Sequence[ct.records.imports.Skipped]) -> Iterator[str]:
-    """Why games were left out, each reason once, with the first game and the number of others."""
-    by: dict[str, list[str]] = {}
+    """Yield each reason for skipping games, with the first game and the number of others."""
+    by_reason: dict[str, list[str]] = {}
     for game, reason in skipped:
-        by.setdefault(reason, []).append(game)
-    for reason, (first, *others) in by.items():
+        by_reason.setdefault(reason, []).append(game)
+    for reason, (first, *others) in by_reason.items():
         more = f" and {counted(len(others), 'other')}" if others else ""
         yield f"{first}{more}: {reason}"
 
 
-def _aliases(written: Sequence[str]) -> dict[str, str]:
-    """Names of models by the other names that stand for them."""
-    found = {}
-    for one in written:
-        other, _, name = one.partition("=")
-        if not (other.strip() and name.strip()):
-            raise ct.CheaptalkError(f"--alias {one}: write OTHER=NAME, two names of one model")
-        found[other.strip()] = name.strip()
-    return found
+def _aliases(texts: Sequence[str]) -> dict[str, str]:
+    """Return names of models by their aliases."""
+    aliases = {}
+    for text in texts:
+        alias, _, name = text.partition("=")
+        if not (alias.strip() and name.strip()):
+            raise ct.CheaptalkError(f'--alias: expected ALIAS=NAME, got "{text}"')
+        aliases[alias.strip()] = name.strip()
+    return aliases
 
 
-def _take_in(
+def _import(
     read: Callable[[], ct.records.imports.Collection], store: str, study: str, as_json: bool
 ) -> None:
-    """Store a collection that holds a game, and say what became of it."""
+    """Import a collection of games, and print a summary."""
     check_free(store)
     with err.status(study):
-        found = ct.records.imports.with_a_game(read())
-    with ct.Store.open(store, create=True) as opened, err.status(study) as shown:
+        collection = ct.records.imports.with_a_game(read())
+    with ct.Store.open(store, create=True) as opened, err.status(study) as status:
 
-        def show(intake: ct.records.imports.Intake) -> None:
-            shown.update(f"{study}: {counted(intake.read, 'game')} read")
+        def show(importing: ct.records.imports.Intake) -> None:
+            status.update(f"{study}: {counted(importing.read, 'game')} read")
 
-        intake = ct.take_in(found, opened, study, show)
-        named = ct.records.imports.holds_names(opened, study)
-    if named:
+        importing = ct.take_in(collection, opened, study, show)
+        has_names = ct.records.imports.holds_names(opened, study)
+    if has_names:
         say(f"{study}: {ct.records.imports.NAMED}", to=err)
     if as_json:
         print_json(
             {
                 "study": study,
                 "store": ct.records.store_name(store),
-                "present": intake.present,
-                "redactions": intake.redactions,
-                "notes": dict(intake.notes.most_common()),
-                "imported": intake.imported,
-                "skipped": [one._asdict() for one in intake.skipped],
+                "present": importing.present,
+                "redactions": importing.redactions,
+                "notes": dict(importing.notes.most_common()),
+                "imported": importing.imported,
+                "skipped": [game._asdict() for game in importing.skipped],
             }
         )
     else:
-        redacted = f", {counted(intake.redactions, 'name')} redacted" if intake.redactions else ""
-        out.print(
-            f"{study}: {counted(intake.imported, 'game')} imported, "
-            f"{intake.present:,} were there before, "
-            f"{len(intake.skipped):,} skipped{redacted}"
+        redacted = (
+            f", {counted(importing.redactions, 'name')} redacted" if importing.redactions else ""
         )
-        _list(list(_reasons(intake.skipped)))
-        if intake.notes:
-            out.print("read otherwise than written:")
-            _list(
-                [f"{note}: {counted(count, 'time')}" for note, count in intake.notes.most_common()]
+        out.print(
+            f"{study}: {counted(importing.imported, 'game')} imported, "
+            f"{importing.present:,} already in the store, "
+            f"{len(importing.skipped):,} skipped{redacted}"
+        )
+        _print_lines(list(_reasons(importing.skipped)))
+        if importing.notes:
+            out.print("changed while importing:")
+            _print_lines(
+                [
+                    f"{note}: {counted(count, 'time')}"
+                    for note, count in importing.notes.most_common()
+                ]
             )
-        if intake.imported or intake.present:
-            hint(f"report on it with: cheaptalk report {study} {at_store(store)}")
-    if intake.skipped:
+        if importing.imported or importing.present:
+            hint(f"report it with: cheaptalk report {study} {at_store(store)}")
+    if importing.skipped:
         raise typer.Exit(1)

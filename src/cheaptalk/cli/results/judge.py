@@ -1,4 +1,4 @@
-"""The command with which a model judges what was recorded: judge."""
+"""The command that judges matches with a model: judge run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.cost_preview import costs
 from cheaptalk.cli.shared.options import (
     CAPS,
@@ -18,6 +17,7 @@ from cheaptalk.cli.shared.options import (
     CacheOption,
     JsonOption,
     PricesOption,
+    RubricOption,
     StoredArgument,
     StoreOption,
     cache_at,
@@ -34,140 +34,150 @@ from cheaptalk.extras import needing
 def judge(
     context: typer.Context,
     study: StoredArgument,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--judge",
-            help="A rubric: claims, hallucination, honesty, promises or a .yaml file.",
-            autocompletion=completion.rubrics,
-        ),
-    ] = None,
+    rubric: Annotated[str | None, RubricOption] = None,
     model: Annotated[
         str | None,
         typer.Option(
-            help="The judge's model: a model string, or YAML such as "
-            "'{model: openai/gpt-4o, temperature: 0}'.",
+            help="Use this model: a model string, or YAML such as '{model: openai/gpt-4o, "
+            "temperature: 0}'.",
             metavar="SPEC",
         ),
     ] = None,
     sample: Annotated[
         int | None,
-        typer.Option(min=1, help="Judge so many matches, drawn at random.", show_default="all"),
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Draw a random sample of N matches.",
+            show_default="all matches",
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
+    seed: Annotated[int, typer.Option(help="Set the random seed of the sample.")] = 0,
     player: Annotated[
         str | None,
         typer.Option(
-            help="Judge the matches alone in which this player sits.",
+            "--with-player",
+            help="Only judge matches with this player (label).",
             metavar="LABEL",
-            show_default="everybody's",
         ),
     ] = None,
     budget: Annotated[
         list[str] | None,
-        typer.Option(help="What the judge may spend on the study in all its runs.", metavar=CAPS),
+        typer.Option(help="Set the judge's budget for the study, over all runs.", metavar=CAPS),
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Matches judged at once.")] = 32,
+    concurrency: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Judge up to N matches at once.")
+    ] = 32,
     cache: CacheOption = None,
     cache_file: CacheFileOption = None,
     prices: PricesOption = None,
     store: StoreOption = DEFAULT_STORE,
-    again: Annotated[
-        bool, typer.Option("--again", help="Ask again where the judge gave no verdict.")
+    retry_invalid: Annotated[
+        bool, typer.Option("--retry-invalid", help="Retry items without a valid verdict.")
     ] = False,
     allow_failures: Annotated[
-        bool, typer.Option("--allow-failures", help="Exit with 0 though items have no verdict.")
+        bool,
+        typer.Option("--allow-failures", help="Exit with status 0 even if items have no verdict."),
     ] = False,
-    ask: Annotated[
-        bool, typer.Option("--ask", help="Show what the judge is asked first, and ask nothing.")
+    show_prompt: Annotated[
+        bool,
+        typer.Option("--show-prompt", help="Print the first prompt without calling the model."),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what judging would take, and ask nothing.")
+        bool, typer.Option("--dry-run", help="Estimate the cost without calling the model.")
     ] = False,
-    report: Annotated[
-        bool, typer.Option("--report", help="Ask nothing; show verdicts and agreement so far.")
+    results_only: Annotated[
+        bool,
+        typer.Option(
+            "--results-only", help="Print verdicts and agreement so far, without judging more."
+        ),
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Have a model judge a study's matches by a rubric; what is judged is not judged again."""
+    """Judge a study's matches with a model.
+
+    Items that already have a verdict of the same judge are skipped.
+    """
     with ct.Store.open(store) as opened:
-        if report:
+        if results_only:
             _show_verdicts(opened, study, json)
             return
-        if by is None or (model is None and not ask):
-            missing = "--judge" if by is None else "--model"
-            raise ct.CheaptalkError(f"name {missing}, or see what was judged with --report")
+        if rubric is None or (model is None and not show_prompt):
+            missing = "--rubric" if rubric is None else "--model"
+            raise ct.CheaptalkError(
+                f"missing option {missing} (show earlier verdicts with --results-only)"
+            )
         with needing("analysis"):
-            judge = ct.judges.judge_of(by, player_entry(model or "vllm/any"))
-        if ask:
-            _ask(opened, study, judge, sample, seed, player, json)
+            judge = ct.judges.judge_of(rubric, player_entry(model or "vllm/any"))
+        if show_prompt:
+            _print_prompt(opened, study, judge, sample, seed, player, json)
             return
-        known = ct.models.load_prices(prices)
+        price_list = ct.models.load_prices(prices)
         cap = cap_of(budget or [])
         if not dry_run:
             ct.studies.check_free(opened)
-        if dry_run or costs(judge.seat.model, known):
+        if dry_run or costs(judge.seat.model, price_list):
             with err.status(f"{study}: estimating"):
-                takes = ct.judges.estimate_judging(
-                    opened, study, judge, sample=sample, seed=seed, player=player, again=again,
-                    prices=known,
+                estimate = ct.judges.estimate_judging(
+                    opened, study, judge, sample=sample, seed=seed, player=player,
+                    again=retry_invalid, prices=price_list,
                 )  # fmt: skip
             doubts = list(
                 ct.studies.shortfalls(
-                    takes.amounts, cap, takes.spent, key="--budget ", who="the judge"
+                    estimate.amounts, cap, estimate.spent, key="--budget ", subject="the judge"
                 )
             )
             if dry_run:
-                _foretell(study, judge, takes, doubts, context, json)
+                _print_estimate(study, judge, estimate, doubts, context, json)
                 return
-            _announce(study, f"estimated {takes.amounts.line}", *doubts)
+            _print_lines(study, f"estimated {estimate.amounts.line}", *doubts)
         started = time.monotonic()
         try:
-            with StatusLine().shown(f"{study}: judging") as tell:
+            with StatusLine().shown(f"{study}: judging") as show:
                 state = ct.judge(
-                    opened, study, judge, sample=sample, seed=seed, player=player, again=again,
-                    budget=cap, prices=known, concurrency=concurrency,
+                    opened, study, judge, sample=sample, seed=seed, player=player,
+                    again=retry_invalid, budget=cap, prices=price_list, concurrency=concurrency,
                     cache=cache_at(cache, cache_file),
-                    progress=lambda state: tell(_how_far(study, judge, state)),
+                    progress=lambda state: show(_progress(study, judge, state)),
                 )  # fmt: skip
         except KeyboardInterrupt:
-            kept = f"stopped; what was judged is kept; go on with: {_again(context)}"
-            say(kept, to=err, whole=True)
+            message = f"stopped; verdicts so far are kept; continue with: {_again(context)}"
+            say(message, to=err, whole=True)
             raise
     seconds = time.monotonic() - started
     if json:
         print_json(_as_json(study, judge, state, seconds))
     else:
-        _summarise(study, judge, state, context, store)
-    lacking = state.problems or state.without
-    if state.halted or (lacking and not allow_failures):
+        _summarize(study, judge, state, context, store)
+    missing_verdicts = state.problems or state.without
+    if state.halted or (missing_verdicts and not allow_failures):
         raise typer.Exit(1)
 
 
-def _announce(study: str, *lines: str) -> None:
+def _print_lines(study: str, *lines: str) -> None:
     for line in lines:
         say(f"{study}: {line}", to=err, whole=True)
 
 
 def _again(context: typer.Context, *more: str) -> str:
-    """The command as it was typed, with more options, and without --dry-run and --json."""
-    return retyped(context, *more, without=("json", "dry_run", "ask", "report"))
+    """Return the command line with more options, and without those that prevent judging."""
+    return retyped(context, *more, without=("json", "dry_run", "show_prompt", "results_only"))
 
 
 def _unit(judge: ct.judges.Judge) -> str:
-    """What a judge is put to, in a word."""
+    """Return the noun for what is judged."""
     return "participant" if judge.rubric.item == "answer" else "match"
 
 
-def _how_far(study: str, judge: ct.judges.Judge, state: ct.judges.Judging) -> str:
-    how_far = f"{study}: {state.done:,} of {counted(state.matches, _unit(judge))} judged"
-    parts = [how_far, counted(state.judged, "verdict")]
-    parts += [f"{state.invalid:,} without one"] if state.invalid else []
+def _progress(study: str, judge: ct.judges.Judge, state: ct.judges.Judging) -> str:
+    judged = f"{study}: {state.done:,} of {counted(state.matches, _unit(judge))} judged"
+    parts = [judged, counted(state.judged, "verdict")]
+    parts += [f"{state.invalid:,} invalid"] if state.invalid else []
     parts += [f"{state.failed:,} failed"] if state.failed else []
     return ", ".join(parts + state_notes(state.state))
 
 
-def _ask(
+def _print_prompt(
     store: ct.Store,
     study: str,
     judge: ct.judges.Judge,
@@ -176,21 +186,21 @@ def _ask(
     player: str | None,
     as_json: bool,
 ) -> None:
-    """Show the first question as the judge would read it."""
+    """Print the prompt of the first item."""
     match, item = ct.judges.first_item(store, study, judge, sample=sample, seed=seed, player=player)
     messages = [message.model_dump() for message in judge.messages(item)]
     if as_json:
-        print_json({"match": match, "item": item.name, "messages": messages})
+        print_json({"match_id": match, "item": item.name, "messages": messages})
         return
     for message in messages:
         out.print(f"[dim]{message['role']}[/]")
         say(message["content"])
 
 
-def _foretell(
+def _print_estimate(
     study: str,
     judge: ct.judges.Judge,
-    takes: ct.judges.JudgingEstimate,
+    estimate: ct.judges.JudgingEstimate,
     doubts: list[str],
     context: typer.Context,
     as_json: bool,
@@ -198,35 +208,36 @@ def _foretell(
     if as_json:
         print_json(
             {"study": study, "judge": judge.digest, "rubric": judge.rubric.name,
-             "model": judge.seat.model, "doubts": doubts} | takes.as_json()
+             "model": judge.seat.model, "doubts": doubts} | estimate.as_json()
         )  # fmt: skip
         return
-    about = "" if takes.read == takes.matches else "about "
+    about = "" if estimate.read == estimate.matches else "about "
+    matches = counted(estimate.matches, _unit(judge))
     parts = [
-        f"{about}{counted(takes.items, 'item')} to judge in {counted(takes.matches, _unit(judge))}",
-        f"{about}{takes.before:,} judged before",
+        f"{about}{counted(estimate.items, 'item')} to judge in {matches}",
+        f"{about}{estimate.before:,} judged earlier",
     ]
-    if takes.invalid_before:
-        parts.append(f"{about}{takes.invalid_before:,} without a verdict")
+    if estimate.invalid_before:
+        parts.append(f"{about}{estimate.invalid_before:,} without a valid verdict")
     say(f"{study}: {', '.join(parts)}")
-    if takes.nothing:
-        say(f"nothing to judge: {takes.nothing}")
-    if takes.invalid_before:
-        hint(_ask_again(context))
-    if takes.nothing:
+    if estimate.nothing:
+        say(f"nothing to judge: {estimate.nothing}")
+    if estimate.invalid_before:
+        hint(_retry_advice(context))
+    if estimate.nothing:
         return
-    say(f"{judge.seat.model}: {takes.amounts.line}", whole=True)
+    say(f"{judge.seat.model}: {estimate.amounts.line}", whole=True)
     for doubt in doubts:
         say(doubt, whole=True)
-    out.print("This assumes:")
-    for one in takes.assumes:
-        say(f"- {one}")
-    hint(f"Nothing was asked. Judge with: {_again(context)}")
+    out.print("Assumptions:")
+    for assumption in estimate.assumes:
+        say(f"- {assumption}")
+    hint(f"No model was called. Judge with: {_again(context)}")
 
 
-def _ask_again(context: typer.Context) -> str:
-    """How to ask about items without a verdict once more."""
-    return f"ask again where there is no verdict with: {_again(context, '--again')}"
+def _retry_advice(context: typer.Context) -> str:
+    """Return how to retry items without a valid verdict."""
+    return f"retry items without a valid verdict with: {_again(context, '--retry-invalid')}"
 
 
 def _as_json(
@@ -246,68 +257,69 @@ def _as_json(
     }  # fmt: skip
 
 
-def _summarise(
+def _summarize(
     study: str,
     judge: ct.judges.Judge,
     state: ct.judges.Judging,
     context: typer.Context,
     store: str,
 ) -> None:
-    parts = [f"{state.judged:,} judged now", f"{state.before:,} before"]
+    parts = [f"{state.judged:,} judged now", f"{state.before:,} earlier"]
     if state.without:
-        parts.append(f"{state.without.total():,} without a verdict")
-    where = f"in {state.done:,} of {counted(state.matches, _unit(judge))}"
-    say(f"{study}: {', '.join([*parts, where])}")
+        parts.append(f"{state.without.total():,} without a valid verdict")
+    scope = f"in {state.done:,} of {counted(state.matches, _unit(judge))}"
+    say(f"{study}: {', '.join([*parts, scope])}")
     for verdict, count in state.verdicts.most_common():
         say(f"  {count:,} x {verdict}")
     for line in _notes(state):
         say(f"  {line}")
     if state.halted:
         say(f"halted: {state.halted}")
-    if left := state.matches - state.done:
-        cure = "raise --budget in" if state.short else "go on with"
+    if remaining := state.matches - state.done:
+        advice = "continue with a larger --budget" if state.short else "continue with"
         if state.uncountable:
-            cure = "lift its cap (tokens=none, dollars=none) and cap calls with --budget in"
-        next_step = f"{left:,} left; {cure}: {_again(context)}"
+            advice = "continue with --budget tokens=none,dollars=none,calls=N"
+        next_step = f"{remaining:,} remaining; {advice}: {_again(context)}"
     elif state.without:
-        next_step = _ask_again(context)
+        next_step = _retry_advice(context)
     else:
-        next_step = f"see verdicts and agreement with: {see_verdicts(study, store)}"
+        next_step = f"show verdicts and agreement with: {see_verdicts(study, store)}"
     hint(next_step)
 
 
 def _notes(state: ct.judges.Judging) -> Iterator[str]:
-    """What there is to say of a run besides its verdicts, a line each."""
+    """Yield notes on a run: repaired and invalid verdicts, problems and cost."""
     if repaired := state.kinds[ct.players.Kind.REPAIRED]:
-        yield f"{counted(repaired, 'verdict')} only after asking again"
+        yield f"{counted(repaired, 'verdict')} valid only after a retry"
     for kind, count in state.without.most_common():
-        yield f"{count:,} x no verdict: {kind.replace('_', ' ')}"
+        yield f"{count:,} x no valid verdict: {kind.replace('_', ' ')}"
     for problem, count in state.problems.most_common(10):
         yield f"{count:,} x not judged: {problem}"
     if state.nothing:
         yield f"nothing to judge: {state.nothing}"
     if state.unresolved:
-        yield f"{counted(state.unresolved, 'call')} of an earlier run stayed without a reply"
+        yield f"{counted(state.unresolved, 'call')} of an earlier run never got a response"
     if state.spent.sendings:
-        yield f"the judge has taken {cost_text(state.spent)} for this study"
+        yield f"cost of this judge for the study so far: {cost_text(state.spent)}"
 
 
 def _show_verdicts(store: ct.Store, study: str, as_json: bool) -> None:
-    """What all judges of a study said, and how well they agree."""
+    """Print the verdicts of all judges of a study, and their agreement."""
     with needing("analysis"):
         sections = ct.reports.judge_sections(store, study)
         answers = ct.judges.answer_verdicts(store, study)
     counts = answers.group_by("rubric", "model", "item", "verdict", maintain_order=True).len()
     if as_json:
-        said = {"answers": counts.to_dicts()} if counts.height else {}
-        print_json({"study": study, "judges": [one.as_json() for one in sections]} | said)
+        verdicts = {"answers": counts.to_dicts()} if counts.height else {}
+        judges = [section.as_json() for section in sections]
+        print_json({"study": study, "judges": judges} | verdicts)
         return
     if not sections and counts.is_empty():
-        say(f"{study} has not been judged: name --judge and --model")
+        say(f"{study} has not been judged; judge it with --rubric and --model")
     if counts.height:
-        columns = ["rubric", "by", "answer to", "verdict", "people"]
-        rows = [[*known, verdict or "none", people] for *known, verdict, people in counts.rows()]
-        print_table("what people wrote", columns, rows)
+        columns = ["rubric", "judge", "question", "verdict", "participants"]
+        rows = [[*names, verdict or "none", count] for *names, verdict, count in counts.rows()]
+        print_table("Participants' answers", columns, rows)
     for section in sections:
         _verdicts(section)
         for reliability in section.reliabilities:
@@ -320,28 +332,29 @@ def _show_verdicts(store: ct.Store, study: str, as_json: bool) -> None:
 
 
 def _verdicts(section: ct.reports.JudgeSection) -> None:
-    """What a judge said of each player: the estimates, then how often it said what."""
+    """Print a judge's estimates and verdicts by player."""
     estimates: list[list[object]] = [
-        [one.player, one.items, one.deals, one.invalid, *one.numbers] for one in section.players
+        [player.player, player.items, player.instances, player.invalid, *player.numbers]
+        for player in section.players
     ]
-    what = "mean score" if section.rubric.scale else "share found"
-    columns = ["player", "items", "deals", "no verdict", what, "95 % interval"]
+    estimate = "mean score" if section.rubric.scale else "share found"
+    columns = ["player", "items", "instances", "invalid", estimate, "95 % CI"]
     print_table(section.name, columns, estimates)
     counts: list[list[object]] = [
-        [label, *(one.verdicts.get(label, 0) for one in section.players)]
+        [label, *(player.verdicts.get(label, 0) for player in section.players)]
         for label in section.rubric.labels
     ]
-    print_table(None, ["verdict", *(one.player for one in section.players)], counts)
+    print_table(None, ["verdict", *(player.player for player in section.players)], counts)
 
 
-def _agreement(one: ct.judges.Agreement, reference: str) -> None:
-    """How well a judge agrees with a reference, in words and as a table."""
-    say(f"against {reference}:")
-    for line in ct.reports.agreement_lines(one):
+def _agreement(agreement: ct.judges.Agreement, reference: str) -> None:
+    """Print the agreement of a judge with a reference, as text and table."""
+    say(f"agreement with {reference}:")
+    for line in ct.reports.agreement_lines(agreement):
         say(f"  {line}")
-    if not one.items:
+    if not agreement.items:
         return
     rows: list[list[object]] = [
-        [name, *counts] for name, counts in zip(one.labels, one.table, strict=True)
+        [name, *counts] for name, counts in zip(agreement.labels, agreement.table, strict=True)
     ]
-    print_table(None, [f"{reference} \\ judge", *one.labels], rows)
+    print_table(None, [f"{reference} \\ judge", *agreement.labels], rows)

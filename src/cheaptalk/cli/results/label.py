@@ -1,4 +1,4 @@
-"""The command with which people label what models judge: label."""
+"""The command for hand labels, which validate a judge: judge label."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared import completion
+from cheaptalk.cli.shared.interrupts import finishing
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     JsonOption,
+    RubricOption,
     StoredArgument,
     StoreOption,
     file_to_write,
 )
-from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import hint, print_json, say
 from cheaptalk.cli.shared.sentences import at_store, counted, see_verdicts
 
@@ -25,56 +25,62 @@ from cheaptalk.cli.shared.sentences import at_store, counted, see_verdicts
 @finishing()
 def label(
     study: StoredArgument,
-    by_rubric: Annotated[
-        str,
-        typer.Option(
-            "--judge",
-            help="A rubric: claims, hallucination, honesty, promises or a .yaml file.",
-            autocompletion=completion.rubrics,
-        ),
-    ],
+    rubric_name: Annotated[str, RubricOption],
     sheet: Annotated[
         Path | None,
         typer.Option(
-            help="Write a CSV file of items to label.", metavar="FILE", callback=file_to_write
+            help="Write a CSV sheet of items to label to this file.",
+            metavar="FILE",
+            callback=file_to_write,
         ),
     ] = None,
     labels: Annotated[
-        Path | None, typer.Option(help="Take in the labels of such a file.", metavar="FILE")
+        Path | None,
+        typer.Option(help="Import the labels from this completed sheet.", metavar="FILE"),
     ] = None,
-    by: Annotated[str, typer.Option(help="Who labelled it.")] = "hand",
-    sample: Annotated[int, typer.Option(min=1, help="Items of a sheet, drawn at random.")] = 100,
-    seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
+    annotator: Annotated[
+        str, typer.Option(help="Record the labels under this annotator's name.", metavar="NAME")
+    ] = "hand",
+    sample: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Draw a random sample of N items.")
+    ] = 100,
+    seed: Annotated[int, typer.Option(help="Set the random seed of the sample.")] = 0,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
-    """Label a sample by hand, to hold a judge against: write a sheet, fill it in, take it in."""
+    """Create or import hand labels to validate a judge.
+
+    Write a sheet with --sheet, fill in its column "verdict", and import it with --labels. The
+    agreement with judges is then shown by cheaptalk judge run --results-only.
+    """
     if (sheet is None) == (labels is None):
-        raise ct.CheaptalkError("name either --sheet, to write one, or --labels, to take them in")
-    rubric = ct.judges.find_rubric(by_rubric)
+        raise ct.CheaptalkError(
+            "expected either --sheet (write a sheet) or --labels (import labels)"
+        )
+    rubric = ct.judges.find_rubric(rubric_name)
     with ct.Store.open(store) as opened:
         if sheet is not None:
             items = ct.judges.write_sheet(opened, study, rubric, sheet, sample=sample, seed=seed)
             if json:
                 print_json({"study": study, "sheet": str(sheet), "items": items})
             else:
-                _say_how(study, by_rubric, sheet, items, store)
+                _print_instructions(study, rubric_name, sheet, items, store)
             return
         assert labels is not None
-        taken = ct.judges.take_labels(opened, study, rubric, labels, by=by)
+        result = ct.judges.take_labels(opened, study, rubric, labels, by=annotator)
     if json:
-        print_json({"study": study, "by": by, **taken._asdict()})
+        print_json({"study": study, "by": annotator, **result._asdict()})
         return
     say(
-        f"{study}: {counted(taken.taken, 'label')} taken in, {taken.before:,} before, "
-        f"{taken.empty:,} without a verdict"
+        f"{study}: {counted(result.taken, 'label')} imported, {result.before:,} imported before, "
+        f"{result.empty:,} without a verdict"
     )
-    hint(f"see agreement with: {see_verdicts(study, store)}")
+    hint(f"show the agreement with: {see_verdicts(study, store)}")
 
 
-def _say_how(study: str, by_rubric: str, sheet: Path, items: int, store: str) -> None:
-    """What the sheet asks for, and how to go on."""
-    rubric = ct.judges.find_rubric(by_rubric)
+def _print_instructions(study: str, rubric_name: str, sheet: Path, items: int, store: str) -> None:
+    """Print the rubric's question and how to continue."""
+    rubric = ct.judges.find_rubric(rubric_name)
     say(f"{sheet}: {counted(items, 'item')} to label\n{rubric.question}")
     if rubric.scale is None:
         for name, meaning in (rubric.categories or {}).items():
@@ -83,7 +89,7 @@ def _say_how(study: str, by_rubric: str, sheet: Path, items: int, store: str) ->
         scale = rubric.scale
         say(f"  {scale.low}: {scale.low_means}\n  {scale.high}: {scale.high_means}")  # fmt: skip
     hint(
-        "write one of these into the column verdict of each row, then: cheaptalk label "
-        f"{study} --judge {shlex.quote(by_rubric)} --labels {shlex.quote(str(sheet))} "
+        "enter one of these in the column verdict of each row, then run: cheaptalk judge label "
+        f"{study} --rubric {shlex.quote(rubric_name)} --labels {shlex.quote(str(sheet))} "
         f"{at_store(store)}"
     )

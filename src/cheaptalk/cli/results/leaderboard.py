@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.results.outputs import FiguresOption, PageOption, TablesOption, hand_over
+from cheaptalk.cli.results.outputs import FiguresOption, PageOption, TablesOption, write_results
 from cheaptalk.cli.shared import completion
+from cheaptalk.cli.shared.interrupts import finishing
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     VIEWER,
@@ -18,7 +19,6 @@ from cheaptalk.cli.shared.options import (
     StoreOption,
     ViewerOption,
 )
-from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err
 from cheaptalk.extras import needing
 
@@ -28,23 +28,29 @@ def leaderboard(
     studies: Annotated[
         list[str],
         typer.Argument(
-            help="Names of studies, one or several.", autocompletion=completion.stored_studies
+            help="Names of one or more studies in the store.",
+            autocompletion=completion.stored_studies,
         ),
     ],
     store: StoreOption = DEFAULT_STORE,
     game: Annotated[
         list[str] | None,
-        typer.Option("--game", help="Only this game. Repeat it.", autocompletion=completion.games),
+        typer.Option(
+            "--game",
+            help="Only rank this game. Repeatable.",
+            metavar="NAME",
+            autocompletion=completion.games,
+        ),
     ] = None,
-    new: Annotated[
+    newcomer: Annotated[
         list[str] | None,
         typer.Option(
-            "--new",
-            help="A player who joined: give ranks without it too. Repeat it.",
+            "--newcomer",
+            help="Also report ranks without this player. Repeatable.",
             metavar="LABEL",
         ),
     ] = None,
-    draws: Annotated[int, typer.Option(min=100, help="Bootstrap draws.")] = 1000,
+    draws: Annotated[int, typer.Option(min=100, metavar="N", help="Use N bootstrap draws.")] = 1000,
     seed: DrawSeedOption = 0,
     to: PageOption = None,
     tables: TablesOption = None,
@@ -53,12 +59,12 @@ def leaderboard(
     viewer: ViewerOption = VIEWER,
     json: JsonOption = False,
 ) -> None:
-    """Rank players over all games of some studies, with ranges of their ranks."""
+    """Rank players across studies, with rank intervals."""
     with ct.Store.open(store) as opened, needing("analysis"):
         for name in studies:
             opened.study(name, counted=False)
         with err.status(f"ranking the players of {', '.join(studies)}"):
-            found = ct.reports.leaderboard(
-                opened, studies, games=game or (), new=new or (), draws=draws, seed=seed
+            findings = ct.reports.leaderboard(
+                opened, studies, games=game or (), new=newcomer or (), draws=draws, seed=seed
             )
-        hand_over(found, found.tables, to, tables, figures, raw_cells, viewer, json)
+        write_results(findings, findings.tables, to, tables, figures, raw_cells, viewer, json)

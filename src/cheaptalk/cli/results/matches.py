@@ -1,4 +1,4 @@
-"""The command that lists recorded matches: matches."""
+"""The command that lists recorded matches: match list."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cheaptalk.text import visible
 
 
 class SortKey(StrEnum):
-    """What matches can be sorted by."""
+    """A key to sort matches by."""
 
     STORED = "stored"
     BEGUN = "begun"
@@ -31,7 +31,7 @@ class SortKey(StrEnum):
 
 
 class State(StrEnum):
-    """How far a match has come."""
+    """The state of a match."""
 
     LIVE = "live"
     FINISHED = "finished"
@@ -42,92 +42,109 @@ class State(StrEnum):
 def matches(
     study: Annotated[
         str | None,
-        typer.Argument(help="Only this study's.", autocompletion=completion.stored_studies),
+        typer.Argument(
+            help="Only list matches of this study.", autocompletion=completion.stored_studies
+        ),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     game: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only this game's. Repeat it for several.", autocompletion=completion.games
+            help="Only list matches of this game. Repeatable.",
+            metavar="NAME",
+            autocompletion=completion.games,
         ),
     ] = None,
     player: Annotated[
         list[str] | None,
-        typer.Option(help="Only with this player, by its label. Repeat it: all of them."),
+        typer.Option(
+            "--with-player",
+            help="Only list matches with this player (label). Repeat it to require several.",
+            metavar="LABEL",
+        ),
     ] = None,
     seat: Annotated[
         list[str] | None,
-        typer.Option(help="Only with this player in this place.", metavar="PLACE=LABEL"),
+        typer.Option(
+            "--seat-player",
+            help="Only list matches with this player in this seat. Repeatable.",
+            metavar="SEAT=LABEL",
+        ),
     ] = None,
     state: Annotated[
-        list[State] | None, typer.Option(help="Only of this state. Repeat it for several.")
+        list[State] | None,
+        typer.Option(help="Only list matches in this state. Repeatable."),
     ] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only where a measure or a payoff is so, such as agreement=0 or payoff.bob>50. "
-            "Repeat it: all of them.",
-            metavar="NAME=NUMBER",
+            help="Only list matches that meet this condition on a metric or payoff, e.g. "
+            "agreement=0 or payoff_bob>50. Repeat it to require several.",
+            metavar="CONDITION",
         ),
     ] = None,
-    sort: Annotated[SortKey, typer.Option(help="What to sort by.")] = SortKey.STORED,
-    reverse: Annotated[bool, typer.Option("--reverse", help="The last or greatest first.")] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="List so many at most.")] = None,
+    sort: Annotated[SortKey, typer.Option(help="Sort by this key.")] = SortKey.STORED,
+    reverse: Annotated[bool, typer.Option("--reverse", help="Sort in descending order.")] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="List at most N matches.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
-    """List recorded matches, or those that fit: id, game, state, players and payoffs."""
-    seats = dict(pair(one, "PLACE=LABEL", "--seat") for one in seat or ())
+    """List recorded matches.
+
+    Each line has a match's ID, game, state, players and payoffs.
+    """
+    seats = dict(pair(text, "SEAT=LABEL", "--seat-player") for text in seat or ())
     with ct.Store.open(store) as opened:
-        found = ct.records.find_matches(
+        matching = ct.records.find_matches(
             opened, study, games=game or (), players=player or (), seats=seats,
-            states=[one.value for one in state or State], where=where or (), sort=sort.value,
+            states=[item.value for item in state or State], where=where or (), sort=sort.value,
             reverse=reverse,
         )  # fmt: skip
         width = max(map(len, ct.records.games_in(opened)), default=0)
-        (_print_json if json else _print_lines)(islice(found, limit), width)
+        (_print_json if json else _print_lines)(islice(matching, limit), width)
 
 
-def _print_lines(found: Iterator[ct.MatchRecord], width: int) -> None:
-    """A line each, printed as it is read."""
+def _print_lines(records: Iterator[ct.MatchRecord], width: int) -> None:
+    """Print a line for each match as it is read."""
     empty = True
-    for record in found:
+    for record in records:
         empty = False
         state = f"{record.status.value:{max(map(len, State))}}"
         line = f"{record.id}  {record.game:{width}}  {state}  {_players(record)}"
         line += f": {' '.join(record.why.split())}" if record.why else ""
         sys.stdout.write(visible(line) + "\n")
     if empty:
-        say("no match fits", to=err)
+        say("no matches found", to=err)
 
 
 def _players(record: ct.MatchRecord) -> str:
-    """Who sits where and gained what, such as ``alice gpt 30, bob fair 70``."""
+    """Return the players and payoffs by seat, such as ``alice gpt 30, bob fair 70``."""
     gains = record.payoffs or {}
     seated = {
-        place: (player["label"], f" {gains[place]:,.10g}" if place in gains else "")
-        for place, player in record.seats.items()
+        seat: (player["label"], f" {gains[seat]:,.10g}" if seat in gains else "")
+        for seat, player in record.seats.items()
     }
     return ", ".join(
-        f"{' to '.join(places)} {label}{gain}" for places, (label, gain) in ct.records.runs(seated)
+        f"{' to '.join(seats)} {label}{gain}" for seats, (label, gain) in ct.records.runs(seated)
     )
 
 
-def _print_json(found: Iterator[ct.MatchRecord], _: int) -> None:
-    """An array with an object each, printed as they are read."""
-    between = "["
-    for record in found:
-        sys.stdout.write(
-            f"{between}\n{ct.records.encoding.standard_json(_as_json(record), ensure_ascii=False)}"
-        )
-        between = ","
-    sys.stdout.write("[]\n" if between == "[" else "\n]\n")
+def _print_json(records: Iterator[ct.MatchRecord], _: int) -> None:
+    """Print a JSON array of the matches as they are read."""
+    separator = "["
+    for record in records:
+        text = ct.records.encoding.standard_json(_as_json(record), ensure_ascii=False)
+        sys.stdout.write(f"{separator}\n{text}")
+        separator = ","
+    sys.stdout.write("[]\n" if separator == "[" else "\n]\n")
 
 
 def _as_json(record: ct.MatchRecord) -> dict[str, Any]:
-    players = {place: player["label"] for place, player in record.seats.items()}
+    players = {seat: player["label"] for seat, player in record.seats.items()}
     return {
         "match_id": record.id, "game": record.game, "parameters": record.parameters,
-        "deal": record.deal_key, "repeat": record.repeat, "players": players,
+        "instance": record.instance_key, "repeat": record.repeat, "players": players,
         "status": record.status.value, "reason": record.why, "payoffs": record.payoffs,
         "calls": record.calls, "tokens": record.input_tokens + record.output_tokens,
         "dollars": record.dollars, "begun": record.begun, "finished": record.finished,

@@ -1,4 +1,4 @@
-"""The command that finds the equilibria of empirical games, and of payoff files: metagame."""
+"""The command that computes equilibria of empirical games and payoff files: metagame."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
+from cheaptalk.cli.shared.interrupts import finishing
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     VIEWER,
@@ -23,21 +24,24 @@ from cheaptalk.cli.shared.options import (
     page_to_write,
     pair,
 )
-from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err, out, print_json, print_table, say
 from cheaptalk.cli.shared.progress import StatusLine
 from cheaptalk.extras import needing
 
 AnyAnalysis: TypeAlias = "ct.equilibrium.Analysis | ct.equilibrium.SeatsAnalysis"
 Analyses: TypeAlias = "tuple[Iterator[AnyAnalysis], ct.reports.Played | None]"
-SEARCHED = 20_000_000
-"""Sets of strategies that a search looks at unless told otherwise: a minute's work or two."""
+MAX_SUPPORTS = 20_000_000
+"""Default number of supports that are searched, which takes a minute or two."""
 FILES = (".csv", ".nfg")
-"""How the names of payoff files end."""
-OF_STUDY = ("store", "others", "game", "bootstrap", "paired", "one_sided", "viewer")
-"""Options that make no difference to a payoff file."""
-ADVICE = {"one_sided": "use --one-sided", "paired": "use --unpaired", "pooled": "use --pooled"}
-"""How the command line says what an error advises in Python."""
+"""File name extensions of payoff files."""
+STUDY_ONLY = ("store", "others", "game", "draws", "paired", "one_sided", "viewer")
+"""Parameters of options that do not apply to payoff files."""
+ADVICE = {
+    "one_sided": "use --allow-single-order",
+    "paired": "use --unpaired",
+    "pooled": "use --pool-configurations",
+}
+"""Options to use, by the Python argument that an error advises."""
 
 
 @finishing()
@@ -46,7 +50,7 @@ def metagame(
     source: Annotated[
         str,
         typer.Argument(
-            help="The name of a study in the store, or a payoff file, .csv or .nfg.",
+            help="Name of a study in the store, or a payoff file (.csv or .nfg).",
             autocompletion=completion.stored_studies,
             metavar="STUDY|FILE",
         ),
@@ -56,67 +60,68 @@ def metagame(
         list[str] | None,
         typer.Option(
             "--game",
-            help="A configuration, such as BG4, or several mixed, such as BG4+BG5. Repeat it for "
-            "several games; without it, all of the study.",
+            help="Only analyse this game: a configuration, e.g. BG4, or a mixture, e.g. BG4+BG5. "
+            "Repeatable.",
             metavar="NAME",
         ),
     ] = None,
     without: Annotated[
         list[str] | None,
-        typer.Option("--without", help="Leave a strategy out. Repeat it.", metavar="LABEL"),
+        typer.Option(
+            "--exclude", help="Exclude this player from the game. Repeatable.", metavar="LABEL"
+        ),
     ] = None,
-    by_seat: Annotated[
+    two_populations: Annotated[
         bool,
         typer.Option(
-            "--by-seat",
-            help="Keep the seats apart: one side chooses who sits in the first, the other who sits "
-            "in the second. For games whose seats differ, such as a seller and a buyer; without "
-            "it, everybody is taken to sit in both. A payoff file whose players differ needs no "
-            "option.",
+            "--two-populations",
+            help="Analyse an asymmetric game in which one population chooses the player of the "
+            "first seat and another that of the second, e.g. sellers and buyers.",
         ),
     ] = False,
     payoff: Annotated[
         str | None,
         typer.Option(
             "--payoff",
-            help="With --by-seat: what either side wants, such as gain, for measures that the game "
-            "calls alice_gain and bob_gain.",
-            metavar="MEASURE",
+            help="With --two-populations: maximize this metric, e.g. gain for the metrics "
+            "alice_gain and bob_gain.",
+            metavar="METRIC",
             show_default="the game's payoff",
         ),
     ] = None,
     pooled: Annotated[
         bool,
         typer.Option(
-            "--pooled",
-            help="With --by-seat: take all matches of a pair alike, as is right where pairs were "
-            "drawn at random; else each pair must have played each configuration.",
+            "--pool-configurations",
+            help="With --two-populations: pool a pair's matches over configurations, if pairs were "
+            "drawn at random. Otherwise each pair must have played each configuration.",
         ),
     ] = False,
-    bootstrap: Annotated[int, typer.Option(min=0, help="Bootstrap draws; 0 for none.")] = 1000,
+    draws: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Use N bootstrap draws; 0 turns them off.")
+    ] = 1000,
     seed: DrawSeedOption = 0,
     paired: Annotated[
         bool | None,
         typer.Option(
             "--paired/--unpaired",
-            help="Draw the same deals for all cells, or deals for each cell, which breaks exact "
-            "ties between cells that share deals.",
-            show_default="paired where cells share deals",
+            help="Resample the same instances in all cells, or independently per cell (which turns "
+            "exact ties into noise).",
+            show_default="paired if cells share instances",
         ),
     ] = None,
     one_sided: Annotated[
         bool,
         typer.Option(
-            "--one-sided",
-            help="Accept pairs that only ever sat in one order, as is right where seats are alike.",
+            "--allow-single-order",
+            help="Accept pairs without a role swap, if seats are interchangeable.",
         ),
     ] = False,
     others: Annotated[
         list[str] | None,
         typer.Option(
-            "--with",
-            help="Take the matches of another study of the store too; one in both counts once. "
-            "Repeat it.",
+            "--include-study",
+            help="Also include the matches of this study (without duplicates). Repeatable.",
             metavar="STUDY",
             autocompletion=completion.stored_studies,
         ),
@@ -125,228 +130,239 @@ def metagame(
         list[str] | None,
         typer.Option(
             "--provider",
-            help="Whose strategy it is, for the game among providers. Repeat it. Models whose name "
-            "says so have theirs already; an empty one takes it away.",
+            help="Set a player's provider, for the game among providers. Default: inferred from "
+            "model names; an empty value removes it. Repeatable.",
             metavar="LABEL=PROVIDER",
         ),
     ] = None,
     limit: Annotated[
         int,
         typer.Option(
+            "--max-supports",
             min=0,
-            help="Sets of strategies to search for equilibria, 0 for all; all sets of more than "
-            "two dozen strategies may take days.",
+            metavar="N",
+            help="Search at most N supports for equilibria; 0 searches all, which may take days "
+            "with over 24 players.",
         ),
-    ] = SEARCHED,
+    ] = MAX_SUPPORTS,
     budget: Annotated[
-        int, typer.Option("--next", min=0, help="Propose where to play so many matches more.")
+        int,
+        typer.Option(
+            "--propose", min=0, metavar="N", help="Propose pairings for N additional matches."
+        ),
     ] = 0,
     to: Annotated[
         Path | None,
         typer.Option(
             "--out",
-            "--report",
-            help="Write a page with tables and graphs, as HTML.",
+            help="Write a page with tables and charts (HTML).",
             callback=page_to_write,
         ),
     ] = None,
     export: Annotated[
         Path | None,
         typer.Option(
-            "--export", help="Write the mean payoffs, as .nfg or .csv.", callback=file_to_write
+            "--save-payoffs",
+            help="Write the mean payoffs to this .nfg or .csv file.",
+            callback=file_to_write,
         ),
     ] = None,
     viewer: ViewerOption = VIEWER,
     json: JsonOption = False,
 ) -> None:
-    """Find who would be chosen to play: equilibria of an empirical game, with intervals.
+    """Compute equilibria of the empirical game among players.
 
-    Everybody is taken to sit in both seats, as is right for the question whom to have in general.
-    With --by-seat the question is whom to send to which seat, each side choosing for its own.
+    The strategies of this game are the study's players, and its payoffs their mean payoffs, with
+    bootstrap confidence intervals. By default the game is symmetrized: each payoff averages over
+    both seats. With --two-populations, seats have separate strategies.
     """
     with needing("analysis"):
         write_payoffs = ct.equilibrium.write_payoffs
-    of_file = source.lower().endswith(FILES)
-    title = Path(source).stem if of_file else source
-    _check_source(source, of_file, context, (export, to))
-    wishes: ct.equilibrium.AnalysisOptions = {
-        "draws": bootstrap, "seed": seed, "without": without or (), "paired": paired,
+    is_file = source.lower().endswith(FILES)
+    title = Path(source).stem if is_file else source
+    _check_source(source, is_file, context, (export, to))
+    options: ct.equilibrium.AnalysisOptions = {
+        "draws": draws, "seed": seed, "without": without or (), "paired": paired,
         "one_sided": one_sided, "budget": budget, "limit": limit,
     }  # fmt: skip
     seats: ct.equilibrium.SeatsOptions | None = None
-    if by_seat:
-        _refuse_symmetric(wishes, provider or ())
+    if two_populations:
+        _refuse_symmetric(options, provider or ())
         seats = {
-            "draws": bootstrap, "seed": seed, "without": without or (), "paired": paired,
+            "draws": draws, "seed": seed, "without": without or (), "paired": paired,
             "payoff": payoff or ct.equilibrium.PAYOFF, "pooled": pooled,
         }  # fmt: skip
     else:
-        _refuse({"--payoff": payoff, "--pooled": pooled}, "it goes with --by-seat")
-    opened = (
-        _of_file(source, wishes, provider or (), seats)
-        if of_file
+        _refuse({"--payoff": payoff, "--pool-configurations": pooled}, "requires --two-populations")
+    analysis = (
+        _of_file(source, options, provider or (), seats)
+        if is_file
         else _of_study(
-            (source, *(others or ())), store, game or (), provider or (), viewer, wishes, seats,
+            (source, *(others or ())), store, game or (), provider or (), viewer, options, seats,
             bool(export),
         )
     )  # fmt: skip
-    with opened as (games, played):
+    with analysis as (games, played):
         analyses = []
-        for one in games:
-            analyses.append(one)
+        for game_analysis in games:
+            analyses.append(game_analysis)
             if not json:
-                _show(one)
+                _show(game_analysis)
         write: Callable[..., None] = ct.reports.metagame_report
-        told: Callable[..., dict[str, Any]] = ct.reports.analysis_json
+        to_json: Callable[..., dict[str, Any]] = ct.reports.analysis_json
         if isinstance(analyses[0], ct.equilibrium.SeatsAnalysis):
-            write, told = ct.reports.seats_report, ct.reports.seats_json
+            write, to_json = ct.reports.seats_report, ct.reports.seats_json
         if export:
             write_payoffs(analyses[0].table, export)
         if to:
             with err.status(f"{source}: writing {to.name}"):
                 write(title, analyses, to, seed=seed, played=played)
     if json:
-        print_json([told(one, seed) for one in analyses])
+        print_json([to_json(item, seed) for item in analyses])
         return
-    for what, file in (("page", to), ("payoff file", export)):
+    for kind, file in (("Page", to), ("Payoff file", export)):
         if file:
-            say(f"The {what} is at {file.absolute()}")
+            say(f"{kind} written to {file.absolute()}")
 
 
 def _check_source(
-    source: str, of_file: bool, context: typer.Context, written: Sequence[Path | None]
+    source: str, is_file: bool, context: typer.Context, written: Sequence[Path | None]
 ) -> None:
-    """See that what is asked for suits a payoff file, if the source is one."""
-    there = Path(source).is_file()
-    if there and Path(source).suffix and not of_file:
+    """Check that the source is valid, and that the options suit a payoff file if it is one."""
+    exists = Path(source).is_file()
+    if exists and Path(source).suffix and not is_file:
         raise typer.BadParameter(
-            f"{source} is a file whose name ends neither in .csv nor in .nfg, as payoff files do; "
-            "rename it, or give the name that a study has in the store"
+            f"{source} is not a payoff file (.csv or .nfg); rename it, or give the name of a study "
+            "in the store"
         )
-    for one in context.command.params if of_file else ():
-        given = context.get_parameter_source(str(one.name))
-        if one.name in OF_STUDY and given is not None and given.name == "COMMANDLINE":
+    for parameter in context.command.params if is_file else ():
+        origin = context.get_parameter_source(str(parameter.name))
+        if parameter.name in STUDY_ONLY and origin is not None and origin.name == "COMMANDLINE":
             raise typer.BadParameter(
-                "it is for a study; a payoff file holds one game, and no matches",
-                param_hint="/".join([*one.opts, *one.secondary_opts]),
+                "not valid for a payoff file, which has one game and no matches",
+                param_hint="/".join([*parameter.opts, *parameter.secondary_opts]),
             )
     for path in written:
-        if there and path is not None and path.exists() and path.samefile(source):
-            raise typer.BadParameter(f"{path} is the payoff file itself; choose another name")
+        if exists and path is not None and path.exists() and path.samefile(source):
+            raise typer.BadParameter(f"{path} is the input file; name another file")
 
 
 @contextmanager
 def _of_file(
     source: str,
-    wishes: ct.equilibrium.AnalysisOptions,
+    options: ct.equilibrium.AnalysisOptions,
     providers: Sequence[str],
     seats: ct.equilibrium.SeatsOptions | None,
 ) -> Iterator[Analyses]:
     table, title = ct.equilibrium.read_payoffs(source), Path(source).stem
     with _solving(StatusLine(), source) as progress, advising_options():
-        one: AnyAnalysis
+        analysis: AnyAnalysis
         if seats or not table.symmetric:
-            _refuse_symmetric(wishes, providers)
+            _refuse_symmetric(options, providers)
             if seats:
                 other_payoff = seats["payoff"] != ct.equilibrium.PAYOFF
-                asked = {"--payoff": other_payoff, "--pooled": seats["pooled"]}
-                _refuse(asked, "a payoff file says what either side gets")
-            one = ct.equilibrium.analyse_bimatrix(title, table, without=wishes["without"])
+                _refuse(
+                    {"--payoff": other_payoff, "--pool-configurations": seats["pooled"]},
+                    "not valid for a payoff file, which contains the payoffs",
+                )
+            analysis = ct.equilibrium.analyse_bimatrix(title, table, without=options["without"])
         else:
-            wishes |= {"providers": _grouping(providers, {}), "progress": progress}
-            one = ct.equilibrium.analyse_payoffs(title, table, **wishes)
-            _check_grouping(providers, [one])
-    yield iter([one]), None
+            options |= {"providers": _grouping(providers, {}), "progress": progress}
+            analysis = ct.equilibrium.analyse_payoffs(title, table, **options)
+            _check_grouping(providers, [analysis])
+    yield iter([analysis]), None
 
 
 @contextmanager
 def _of_study(
     studies: Sequence[str], store: str, games: Sequence[str], providers: Sequence[str], viewer: str,
-    wishes: ct.equilibrium.AnalysisOptions, seats: ct.equilibrium.SeatsOptions | None, single: bool,
+    options: ct.equilibrium.AnalysisOptions, seats: ct.equilibrium.SeatsOptions | None,
+    single: bool,
 ) -> Iterator[Analyses]:  # fmt: skip
-    """The games of some studies, solved one after the other, and the matches behind them."""
+    """Yield the games of studies, solved one after the other, and their matches."""
     source = studies[0]
     with ct.Store.open(store) as opened:
         with err.status(f"{source}: reading matches"):
             played = ct.reports.Played.of(opened, *studies, viewer=viewer)
-        chosen = played.games(games)
-        if single and len(chosen) > 1:
-            names = ", ".join(one.name for one in chosen)
+        selected = played.games(games)
+        if single and len(selected) > 1:
+            names = ", ".join(game.name for game in selected)
             raise ct.CheaptalkError(
-                f"a payoff file holds one game; choose one with --game: {names}"
+                f"--save-payoffs writes one game; choose one with --game: {names}"
             )
-        wishes["providers"] = _grouping(providers, played.providers)
+        options["providers"] = _grouping(providers, played.providers)
 
         def each() -> Iterator[AnyAnalysis]:
-            status, found = StatusLine(), []
-            for place, one in enumerate(chosen, 1):
-                which = f" {one.name}, game {place} of {len(chosen)}" if len(chosen) > 1 else ""
-                with _solving(status, source, which) as progress, advising_options():
+            status, symmetric = StatusLine(), []
+            count = len(selected)
+            for number, game in enumerate(selected, 1):
+                title = f" {game.name}, game {number} of {count}" if count > 1 else ""
+                with _solving(status, source, title) as progress, advising_options():
                     if seats:
-                        solved: AnyAnalysis = ct.equilibrium.analyse_seats(one, **seats)
+                        solved: AnyAnalysis = ct.equilibrium.analyse_seats(game, **seats)
                     else:
-                        wishes["progress"] = progress
-                        solved = ct.equilibrium.analyse(one, **wishes)
-                        found.append(solved)
+                        options["progress"] = progress
+                        solved = ct.equilibrium.analyse(game, **options)
+                        symmetric.append(solved)
                 yield solved
-            _check_grouping(providers, found)
+            _check_grouping(providers, symmetric)
 
         yield each(), played
 
 
 @contextmanager
-def _solving(status: StatusLine, source: str, which: str = "") -> Iterator[Callable[[float], None]]:
-    """Say what is being solved; yields what takes the share of the search that is done."""
-    line = f"{source}: solving{which}"
-    with status.shown(line) as tell:
-        yield lambda share: tell(f"{line}, {100 * share:.2g} % searched")
+def _solving(status: StatusLine, source: str, title: str = "") -> Iterator[Callable[[float], None]]:
+    """Show what is being solved; yield a function to call with the share of the search done."""
+    line = f"{source}: solving{title}"
+    with status.shown(line) as show:
+        yield lambda share: show(f"{line}, {100 * share:.2g} % searched")
 
 
-def _show(one: AnyAnalysis) -> None:
-    """Print a game's equilibria and strategies, with what stands beside them."""
-    heading, _, rest = str(one).partition("\n")
+def _show(analysis: AnyAnalysis) -> None:
+    """Print a game's equilibria and strategies, its providers and proposed pairings."""
+    heading, _, rest = str(analysis).partition("\n")
     say(heading, style="bold")
     say(rest)
-    if isinstance(one, ct.equilibrium.Analysis):
-        if one.providers:
-            _print_providers(one.providers)
-        if isinstance(one.next_cells, str):
-            say(f"No cells can be proposed: {one.next_cells}.")
-        elif one.next_cells is not None:
-            say(str(one.next_cells))
+    if isinstance(analysis, ct.equilibrium.Analysis):
+        if analysis.providers:
+            _print_providers(analysis.providers)
+        if isinstance(analysis.next_cells, str):
+            say(f"No pairings can be proposed: {analysis.next_cells}.")
+        elif analysis.next_cells is not None:
+            say(str(analysis.next_cells))
     out.print()
 
 
-def _grouping(written: Sequence[str], known: dict[str, str]) -> dict[str, str]:
-    """The provider of each strategy, as written and else as known."""
-    found = dict(known)
-    for one in written:
-        label, provider = pair(one, "LABEL=PROVIDER", "--provider", last=True, empty=True)
-        found[label] = provider
-    return {label: provider for label, provider in found.items() if provider}
+def _grouping(texts: Sequence[str], inferred: dict[str, str]) -> dict[str, str]:
+    """Return the provider of each player: as given with ``--provider``, otherwise as inferred."""
+    providers = dict(inferred)
+    for text in texts:
+        label, provider = pair(text, "LABEL=PROVIDER", "--provider", last=True, empty=True)
+        providers[label] = provider
+    return {label: provider for label, provider in providers.items() if provider}
 
 
-def _check_grouping(written: Sequence[str], analyses: Sequence[ct.equilibrium.Analysis]) -> None:
-    """See that what was written groups some game's strategies."""
-    labels = dict.fromkeys(label for one in analyses for label in one.labels)
-    for label in _grouping(written, {}):
+def _check_grouping(texts: Sequence[str], analyses: Sequence[ct.equilibrium.Analysis]) -> None:
+    """Check that ``--provider`` names players, and that there are at least two providers."""
+    labels = dict.fromkeys(label for analysis in analyses for label in analysis.labels)
+    for label in _grouping(texts, {}):
         if label not in labels:
             raise typer.BadParameter(
-                f"no strategy {ct.rules.suggest(label, list(labels))}", param_hint="--provider"
+                f"no player {ct.rules.suggest(label, list(labels))}", param_hint="--provider"
             )
-    if written and not any(one.providers for one in analyses):
+    if texts and not any(analysis.providers for analysis in analyses):
         raise typer.BadParameter(
-            "strategies of two providers at least make a game among them; name another one's",
+            "expected players of at least two providers; set another player's provider",
             param_hint="--provider",
         )
 
 
 @contextmanager
 def advising_options() -> Iterator[None]:
-    """Let errors advise options of the command where they advise arguments of Python.
+    """Reword errors that advise Python arguments, so that they advise options.
 
     Raises:
-        CheaptalkError: as raised, in these words.
+        CheaptalkError: the reworded error.
     """
     try:
         yield
@@ -359,40 +375,45 @@ def advising_options() -> Iterator[None]:
 
 
 def _option(advice: ct.rules.errors.Advice) -> str:
-    """What an error advises, as options of the command."""
+    """Return the options for a Python argument that an error advises."""
     if advice.argument == "without" and isinstance(advice.value, list):
-        return shlex.join(part for label in advice.value for part in ("--without", label))
+        return shlex.join(part for label in advice.value for part in ("--exclude", label))
     return ADVICE[advice.argument]
 
 
-def _print_providers(among: ct.equilibrium.Providers) -> None:
-    """The best-response table and the value given, in both readings."""
-    owners = list(among.members)
-    for reading in among.readings:
+def _print_providers(providers: ct.equilibrium.Providers) -> None:
+    """Print the best responses to each provider and the value given, in both readings."""
+    owners = list(providers.members)
+    for reading in providers.readings:
         say(f"Providers: {reading.title.lower()}")
-        given = ["Given"] if reading.given else []
-        columns = ["Provider", *given, *(f"Best reply to {owner}" for owner in owners)]
+        given = ["Given"] if reading.value_given else []
+        columns = ["Provider", *given, *(f"Best response to {owner}" for owner in owners)]
         rows: list[list[object]] = [
             [
                 owner,
-                *([ct.equilibrium.spread_text(reading.given[at], 1)] if reading.given else []),
-                *(f"{share:.1%}" for share in reading.responses[at]),
+                *(
+                    [ct.equilibrium.spread_text(reading.value_given[row], 1)]
+                    if reading.value_given
+                    else []
+                ),
+                *(f"{share:.1%}" for share in reading.responses[row]),
             ]
-            for at, owner in enumerate(owners)
+            for row, owner in enumerate(owners)
         ]
         print_table(None, columns, rows)
-    for what, why in among.absent.items():
-        say(f"{what[:1].upper()}{what[1:]} is missing: {why}.")
+    for name, reason in providers.absent.items():
+        say(f"{name[:1].upper()}{name[1:]} is not available: {reason}.")
 
 
-def _refuse_symmetric(wishes: ct.equilibrium.AnalysisOptions, providers: Sequence[str]) -> None:
-    """See that nothing is asked for that only a symmetric game has."""
-    asked = {"--provider": providers, "--next": wishes["budget"],
-             "--one-sided": wishes["one_sided"]}  # fmt: skip
-    _refuse(asked, "it is for games in which everybody sits in both seats")
+def _refuse_symmetric(options: ct.equilibrium.AnalysisOptions, providers: Sequence[str]) -> None:
+    """Check that no option is given that only applies to symmetric games."""
+    values = {"--provider": providers, "--propose": options["budget"],
+              "--allow-single-order": options["one_sided"]}  # fmt: skip
+    _refuse(values, "not valid for two populations or an asymmetric game")
 
 
-def _refuse(options: Mapping[str, object], why: str) -> None:
-    for option, given in options.items():
-        if given:
-            raise typer.BadParameter(why, param_hint=option)
+def _refuse(values: Mapping[str, object], reason: str) -> None:
+    """Raise an error if an option has a value."""
+    for option, value in values.items():
+        if value:
+            raise typer.BadParameter(reason, param_hint=option)

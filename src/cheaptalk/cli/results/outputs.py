@@ -1,4 +1,4 @@
-"""What becomes of tables that a command has made: printed, and written to files and a page."""
+"""Output of findings: printed tables, files with tables and charts, and an HTML page."""
 
 from __future__ import annotations
 
@@ -15,26 +15,30 @@ from cheaptalk.cli.shared.printing import hint, print_json, say
 PageOption = Annotated[
     Path | None,
     typer.Option(
-        "--out", help="Write a page with tables and charts, as HTML.", callback=page_to_write
+        "--out", help="Write a page with tables and charts (HTML).", callback=page_to_write
     ),
 ]
 TablesOption = Annotated[
     Path | None,
-    typer.Option("--tables", help="Write the tables, as CSV and LaTeX.", callback=folder_to_write),
+    typer.Option(
+        "--tables",
+        help="Write the tables to this folder (CSV and LaTeX).",
+        callback=folder_to_write,
+    ),
 ]
 
 
 FiguresOption = Annotated[
     Path | None,
     typer.Option(
-        "--figures", help="Write the charts for a paper here, as SVG and PDF.",
+        "--figures", help="Write the charts to this folder (SVG and PDF).",
         callback=folder_to_write,
     ),
 ]  # fmt: skip
 
 
-def hand_over(
-    found: ct.reports.Findings,
+def write_results(
+    findings: ct.reports.Findings,
     shown: Mapping[str, ct.reports.ReportTable],
     to: Path | None,
     tables: Path | None,
@@ -43,46 +47,46 @@ def hand_over(
     viewer: str,
     json: bool,
 ) -> None:
-    """Print tables and write what is to be written; fail where there is none."""
+    """Print tables and write the requested files; exit with status 1 if there are no tables."""
     if to and shown:
-        ct.reports.write_findings(found, to, viewer=viewer)
+        ct.reports.write_findings(findings, to, viewer=viewer)
     written = []
     if tables and shown:
         written = ct.reports.write_tables(
-            found.tables, tables, found.recipe.name, raw_cells=raw_cells
+            findings.tables, tables, findings.recipe.name, raw_cells=raw_cells
         )
-    drawn = ct.reports.write_figures(found.charts, figures) if figures and shown else []
+    drawn = ct.reports.write_figures(findings.charts, figures) if figures and shown else []
     if json:
-        told = {name: one.frame.to_dicts() for name, one in shown.items()}
-        print_json({"answers": found.answers, "tables": told, "lacking": found.lacking})
+        rows = {name: table.frame.to_dicts() for name, table in shown.items()}
+        print_json({"answers": findings.answers, "tables": rows, "lacking": findings.lacking})
     else:
-        _say_all(found, shown)
+        _print_all(findings, shown)
         if written:
-            say(f"The tables are in {written[0].parent.absolute()}")
-        say_figures(drawn)
+            say(f"Tables written to {written[0].parent.absolute()}")
+        print_figures(drawn)
         if to and shown:
-            say(f"The page is at {to.absolute()}")
+            say(f"Page written to {to.absolute()}")
     if not shown:
         raise typer.Exit(1)
 
 
-def _say_all(found: ct.reports.Findings, shown: Mapping[str, ct.reports.ReportTable]) -> None:
-    """The answers, the tables and what is missing."""
-    for title, answer in found.answers.items():
+def _print_all(findings: ct.reports.Findings, shown: Mapping[str, ct.reports.ReportTable]) -> None:
+    """Print the answers, the tables and what is missing."""
+    for title, answer in findings.answers.items():
         say(f"{title}: {answer}\n")
     for table in shown.values():
         say(f"{table}\n", whole=True)
         for note in table.remarks:
             say(note)
-    for title, why in found.lacking.items():
+    for title, why in findings.lacking.items():
         say(f"{title}: {why}")
 
 
-def say_figures(drawn: list[Path]) -> None:
-    """Where charts were written, and how to get those that are missing."""
+def print_figures(drawn: list[Path]) -> None:
+    """Print where charts were written, and how to get PDF files if they are missing."""
     if not drawn:
         return
-    kinds = dict.fromkeys(one.suffix.removeprefix(".").upper() for one in drawn)
-    say(f"The charts are in {drawn[0].parent.absolute()}, as {' and '.join(kinds)}")
-    if "PDF" not in kinds:
-        hint('for PDF, too: pip install "cheaptalk[figures]"')
+    formats = dict.fromkeys(path.suffix.removeprefix(".").upper() for path in drawn)
+    say(f"Charts written to {drawn[0].parent.absolute()} ({' and '.join(formats)})")
+    if "PDF" not in formats:
+        hint('for PDF files, install: pip install "cheaptalk[figures]"')

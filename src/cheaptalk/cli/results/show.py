@@ -1,4 +1,4 @@
-"""The command that shows a recorded match: show."""
+"""The command that shows a recorded match: match show."""
 
 from __future__ import annotations
 
@@ -16,60 +16,72 @@ from cheaptalk.text import visible
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 Waiting: TypeAlias = dict[tuple[int, str], list[dict[str, Any]]]
-"""Calls that are no part of the record, by question."""
+"""Calls that are not part of the record, by decision request and actor."""
 
 
 def show(
-    match: Annotated[str, typer.Argument(help="A match's id, or the beginning of one.")],
+    match: Annotated[str, typer.Argument(help="ID of the match, or a prefix of it.")],
     store: StoreOption = DEFAULT_STORE,
-    seat: Annotated[str | None, typer.Option(help="Only what this seat knew and said.")] = None,
+    actor: Annotated[
+        str | None,
+        typer.Option(help="Only show what this actor (e.g. alice) saw and did.", metavar="NAME"),
+    ] = None,
     request: Annotated[
         int | None,
-        typer.Option(min=0, help="Only this question, as numbered in what is shown and exported."),
+        typer.Option(min=0, metavar="N", help="Only show decision request number N."),
     ] = None,
-    calls: Annotated[bool, typer.Option("--calls", help="Also every call, word for word.")] = False,
+    calls: Annotated[
+        bool, typer.Option("--calls", help="Also show the prompts and responses of model calls.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Show a match: what each seat was told, asked and answered, and each call it took."""
+    """Show a match: observations, requests, actions and calls.
+
+    Failed attempts are always shown.
+    """
     with ct.Store.open(store) as opened:
         record = opened.find(match)
         ledger = opened.open_calls(record.id)
-        stands = [
+        standings = [
             ct.records.Standing(opened, study).of(record)
             for study in ct.records.studies_of(opened, record.id)
         ]
-    view = None if seat is None else ct.records.seat_view(record, seat)
-    chosen = _Chosen(seat, request, calls)
+    view = None if actor is None else ct.records.seat_view(record, actor)
+    selection = _Selection(actor, request, calls)
     if json:
-        data = _whole(record, stands) if view is None else view.as_json()
+        data = _record_json(record, standings) if view is None else view.as_json()
         data["open_calls"] = ledger
         for key in data.keys() & {"answers", "lines", "open_calls"}:
-            data[key] = chosen.among(data[key])
+            data[key] = selection.among(data[key])
         print_json(data)
         return
     if request is None:
-        _header(record, stands, view)
+        _header(record, standings, view)
     waiting: Waiting = {}
-    for call in chosen.among(ledger):
-        waiting.setdefault((call["request"], call["seat"]), []).append(call)
+    for call in selection.among(ledger):
+        waiting.setdefault((call["request"], call["actor"]), []).append(call)
     if record.body.get("answers") is not None:
         _play(
-            record, ct.records.transcript(record) if view is None else view.lines, chosen, waiting
+            record,
+            ct.records.transcript(record) if view is None else view.lines,
+            selection,
+            waiting,
         )
-    for (number, name), left in waiting.items():
+    for (number, name), attempts in waiting.items():
         out.print(f"[bold]{escaped(name)}, request {number}[/]")
-        for one in ct.reports.exchanges((), left):
-            _sent(one)
+        for attempt in ct.reports.exchanges((), attempts):
+            _print_attempt(attempt)
             if calls:
-                _call(one, 0)
+                _print_call(attempt, 0)
     if request is None:
         _payoffs(record, view)
 
 
-def _whole(record: ct.MatchRecord, stands: list[ct.records.Stand]) -> dict[str, Any]:
-    """The record as it is stored, with who forfeited it and how it stands in studies."""
-    forfeits = [one._asdict() for one in record.forfeits]
-    return record.as_json() | {"forfeits": forfeits, "studies": [one._asdict() for one in stands]}
+def _record_json(record: ct.MatchRecord, standings: list[ct.records.Stand]) -> dict[str, Any]:
+    """Return the stored record with its forfeits and its standing in studies."""
+    forfeits = [forfeit._asdict() for forfeit in record.forfeits]
+    studies = [standing._asdict() for standing in standings]
+    return record.as_json() | {"forfeits": forfeits, "studies": studies}
 
 
 def _payoffs(record: ct.MatchRecord, view: ct.records.SeatView | None) -> None:
@@ -77,134 +89,150 @@ def _payoffs(record: ct.MatchRecord, view: ct.records.SeatView | None) -> None:
         if view.payoff is not None:
             out.print(f"\n[bold]payoff[/] {view.payoff:,.10g}")
     elif record.payoffs:
-        gains = ", ".join(f"{place} {gain:,.10g}" for place, gain in record.payoffs.items())
+        gains = ", ".join(f"{seat} {gain:,.10g}" for seat, gain in record.payoffs.items())
         out.print(f"\n[bold]payoffs[/] {gains}")
 
 
-class _Chosen(NamedTuple):
-    """What is to be shown of a match."""
+class _Selection(NamedTuple):
+    """The part of a match to show.
 
-    seat: str | None
+    Attributes:
+        actor: only this actor, if set.
+        request: only this decision request, if set.
+        calls: whether to show model calls in full.
+    """
+
+    actor: str | None
     request: int | None
     calls: bool
 
-    def has(self, seat: str, request: int | None) -> bool:
-        if self.seat is not None and seat != self.seat:
+    def includes(self, actor: str, request: int | None) -> bool:
+        if self.actor is not None and actor != self.actor:
             return False
         return self.request is None or request == self.request
 
-    def among(self, some: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [one for one in some if self.has(one["seat"], one["request"])]
+    def among(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [row for row in rows if self.includes(row["actor"], row["request"])]
 
 
 def _header(
-    record: ct.MatchRecord, stands: list[ct.records.Stand], view: ct.records.SeatView | None
+    record: ct.MatchRecord, standings: list[ct.records.Stand], view: ct.records.SeatView | None
 ) -> None:
-    """What stands above a match: all that defines it, or who a seat's player is."""
-    why = f" ({record.why})" if record.why and view is None else ""
-    out.print(f"[bold]{record.game}[/] {record.id}  {record.status.value}{escaped(why)}")
+    """Print the match's definition, or the player of the selected actor."""
+    reason = f" ({record.why})" if record.why and view is None else ""
+    out.print(f"[bold]{record.game}[/] {record.id}  {record.status.value}{escaped(reason)}")
     if view is None:
-        _definition(record, stands)
+        _definition(record, standings)
     else:
         say(_seated([view.seat], view.player, view.settings))
     source = record.body.get("source")
     if source:
         say(
-            f"imported from {source['system']}, {source['id']}; the players read that "
-            "system's words, not the ones below"
+            f"imported from {source['system']}, {source['id']}; the players saw that system's "
+            "prompts, not the texts below"
         )
     out.print()
 
 
-def _definition(record: ct.MatchRecord, stands: list[ct.records.Stand]) -> None:
-    for one in stands:
-        if one.dropped:
-            why = f"dropped from the measures of {one.study}: {one.dropped_because}"
-            say(why)
-        if one.in_place_of:
-            out.print(f"dealt afresh in place of match {one.in_place_of}")
-    for places, player in ct.records.runs(record.seats):
-        say(_seated(places, player["label"], player["spec"]))
+def _definition(record: ct.MatchRecord, standings: list[ct.records.Stand]) -> None:
+    for standing in standings:
+        if standing.dropped:
+            say(f"excluded from the metrics of {standing.study}: {standing.dropped_because}")
+        if standing.replaces:
+            out.print(f"replacement of match {standing.replaces}")
+    for seats, player in ct.records.runs(record.seats):
+        say(_seated(seats, player["label"], player["spec"]))
     say(", ".join(f"{key}={_plain(value)}" for key, value in record.parameters.items()))
 
 
-def _seated(places: Sequence[str], player: str, spec: Mapping[str, Any]) -> str:
+def _seated(seats: Sequence[str], player: str, spec: Mapping[str, Any]) -> str:
     settings = {key: value for key, value in spec.items() if value is not None}
-    return f"{' to '.join(places)}: {player} {_plain(settings)}"
+    return f"{' to '.join(seats)}: {player} {_plain(settings)}"
 
 
 def _plain(value: object) -> str:
-    """A value as it stands in a JSON file, but for a text alone, which has no quotes."""
+    """Return a value as JSON, except that a string has no quotes."""
     return value if isinstance(value, str) else dumps(value, ensure_ascii=False, default=str)
 
 
 def _play(
-    record: ct.MatchRecord, lines: list[ct.records.Line], chosen: _Chosen, waiting: Waiting
+    record: ct.MatchRecord, lines: list[ct.records.Line], selection: _Selection, waiting: Waiting
 ) -> None:
-    """What one seat lived through, or all; of many seats together what they heard at once."""
-    seats = list(dict.fromkeys(line.seat for line in lines))
-    asked = sorted({line.request for line in lines if line.request is not None})
-    if chosen.request is not None and chosen.request not in asked:
-        of = "" if chosen.seat is None else f" for {chosen.seat}"
-        has = f"match {record.id} has {counted(len(asked), 'question')}{of}"
-        raise ct.CheaptalkError(f"{has}, and none of number {chosen.request}; the first is 0")
-    colours = {one: COLOURS[number % len(COLOURS)] for number, one in enumerate(seats)}
-    failed = {where: waiting.pop(where) for where in list(waiting) if where[0] in asked}
-    wanted = [line for line in lines if chosen.has(line.seat, line.request)]
-    if chosen.seat is None and len(record.seats) > ct.records.FEW:
-        for scene in ct.records.gathered(wanted):
-            out.print(f"[bold]{escaped(scene.head(len(seats)))}[/]")
+    """Print the events of a match for the selected actors.
+
+    In matches with many seats, events that all actors observed are printed once.
+    """
+    actors = list(dict.fromkeys(line.actor for line in lines))
+    requests = sorted({line.request for line in lines if line.request is not None})
+    if selection.request is not None and selection.request not in requests:
+        scope = "" if selection.actor is None else f" for {selection.actor}"
+        raise ct.CheaptalkError(
+            f"no decision request {selection.request}: match {record.id} has "
+            f"{counted(len(requests), 'decision request')}{scope}, numbered from 0"
+        )
+    colours = {actor: COLOURS[index % len(COLOURS)] for index, actor in enumerate(actors)}
+    failed = {key: waiting.pop(key) for key in list(waiting) if key[0] in requests}
+    selected = [line for line in lines if selection.includes(line.actor, line.request)]
+    if selection.actor is None and len(record.seats) > ct.records.FEW:
+        for scene in ct.records.gathered(selected):
+            out.print(f"[bold]{escaped(scene.head(len(actors)))}[/]")
             say(visible(scene.shown))
             for line in scene.lines:
-                _answer(line, colours[line.seat], chosen.calls, failed)
+                _print_action(line, colours[line.actor], selection.calls, failed)
             out.print()
         return
-    for line in wanted:
+    for line in selected:
         number = "" if line.request is None else f", request {line.request}"
-        out.print(f"[{colours[line.seat]}]to {line.name} ({line.seat}){number}[/]")
+        out.print(f"[{colours[line.actor]}]to {line.name} ({line.actor}){number}[/]")
         say(visible(line.text))
-        _answer(line, colours[line.seat], chosen.calls, failed)
+        _print_action(line, colours[line.actor], selection.calls, failed)
         out.print()
 
 
-def _answer(line: ct.records.Line, colour: str, calls: bool, failed: Waiting) -> None:
+def _print_action(line: ct.records.Line, colour: str, calls: bool, failed: Waiting) -> None:
     if line.kind is None or line.request is None:
         return
-    said = "no valid answer" if line.answer is None else _plain(line.answer)
+    action = "no valid response" if line.answer is None else _plain(line.answer)
     mark = "" if line.kind == "ok" else f" [{line.kind}]"
-    out.print(f"[bold {colour}]{line.name} answers{escaped(mark)}:[/] {escaped(said)}")
-    sent = ct.reports.exchanges(line.calls, failed.get((line.request, line.seat), ()))
-    for before, one in zip([None, *sent], sent, strict=False):
-        if calls or one.state != "answered":
-            _sent(one)
+    out.print(f"[bold {colour}]{line.name} responds{escaped(mark)}:[/] {escaped(action)}")
+    attempts = ct.reports.exchanges(line.calls, failed.get((line.request, line.actor), ()))
+    for before, attempt in zip([None, *attempts], attempts, strict=False):
+        if calls or attempt.state != "answered":
+            _print_attempt(attempt)
         if calls:
-            _call(one, 0 if before is None else _shared(before.messages, one.messages))
+            shared = 0 if before is None else _shared_prefix(before.messages, attempt.messages)
+            _print_call(attempt, shared)
 
 
-def _shared(before: list[tuple[str, str]], now: list[tuple[str, str]]) -> int:
-    """How many messages two calls have in common at their beginning."""
-    alike = [one == other for one, other in zip(before, now, strict=False)]
-    return alike.index(False) if False in alike else len(alike)
+def _shared_prefix(before: list[tuple[str, str]], now: list[tuple[str, str]]) -> int:
+    """Return the number of messages with which both calls begin."""
+    equal = [first == second for first, second in zip(before, now, strict=False)]
+    return equal.index(False) if False in equal else len(equal)
 
 
-def _sent(one: ct.reports.Exchange) -> None:
-    """One sending in a line: where it went, what came of it, and what it took."""
-    took = [one.counted, "" if one.seconds is None else f"{one.seconds:.2f} s"]
-    parts = [f"  call {one.call}, sending {one.sending}: {one.model} {one.state}", *took]
-    detail = f": {one.detail}" if one.detail else ""
+def _print_attempt(attempt: ct.reports.Exchange) -> None:
+    """Print an attempt in a line: model, state, tokens and time."""
+    seconds = "" if attempt.seconds is None else f"{attempt.seconds:.2f} s"
+    state = f"  call {attempt.call}, attempt {attempt.sending}: {attempt.model} {attempt.state}"
+    parts = [state, attempt.counted, seconds]
+    detail = f": {attempt.detail}" if attempt.detail else ""
     say(visible(", ".join(filter(None, parts)) + detail), style="dim")
 
 
-def _call(one: ct.reports.Exchange, known: int) -> None:
-    """What was sent, but for messages that stand with the call before, and what came back."""
-    facts = "; ".join(f"{name} {_plain(value)}" for name, value in one.facts.items())
+def _print_call(attempt: ct.reports.Exchange, shared: int) -> None:
+    """Print the request and the response of an attempt.
+
+    Args:
+        shared: number of messages to omit, because the call before has them, too.
+    """
+    facts = "; ".join(f"{name} {_plain(value)}" for name, value in attempt.facts.items())
     say(visible(f"  {facts}"), style="dim")
-    if known:
-        out.print(f"  [dim]({known} messages as in the call before)[/]")
-    for role, text in one.messages[known:]:
+    if shared:
+        out.print(f"  [dim]({shared} messages as in the call before)[/]")
+    for role, text in attempt.messages[shared:]:
         out.print(f"  [dim]{role}[/]")
         say(visible(text), style="dim")
-    for title, came in (("reasoning", one.reasoning), ("reply", one.text)):
-        if came is not None:
+    for title, output in (("reasoning", attempt.reasoning), ("response", attempt.text)):
+        if output is not None:
             out.print(f"  [dim]{title}[/]")
-            say(visible(came), style="italic")
+            say(visible(output), style="italic")

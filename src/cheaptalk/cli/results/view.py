@@ -1,4 +1,4 @@
-"""The command that opens a store in the browser: view."""
+"""The command that starts the web viewer: view."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ from cheaptalk.extras import needing
 def view(
     study: Annotated[
         str | None,
-        typer.Argument(help="Begin with this study.", autocompletion=completion.stored_studies),
+        typer.Argument(help="Open this study first.", autocompletion=completion.stored_studies),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     port: PortOption = PORT,
 ) -> None:
-    """Read all matches of a store in the browser, on this machine only."""
+    """Browse recorded matches in a local web viewer.
+
+    The viewer accepts connections from this computer only.
+    """
     with ct.Store.open(store) as opened:
         path = f"studies/{opened.study(study).name}" if study else ""
         with needing("analysis"):
             listen, serve = ct.web.listen, ct.web.serve
-        with listen(port) as listening:
-            host, taken = listening.getsockname()
-            say(f"Open http://{host}:{taken}/{path} (Ctrl-C ends it)")
-            serve(opened, listening)
+        with listen(port) as sock:
+            host, number = sock.getsockname()
+            say(f"Open http://{host}:{number}/{path} (stop with Ctrl-C)")
+            serve(opened, sock)

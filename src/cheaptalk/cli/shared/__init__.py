@@ -1,4 +1,4 @@
-"""What commands share: options, looking studies up, printing, sentences and progress."""
+"""Shared parts of commands: options, lookup of studies, printing and progress."""
 
 import lazy_loader
 

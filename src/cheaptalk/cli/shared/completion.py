@@ -1,4 +1,4 @@
-"""What TAB offers for the values of arguments and options."""
+"""TAB completion of the values of arguments and options."""
 
 from __future__ import annotations
 
@@ -18,61 +18,64 @@ from typer._completion_classes import BashComplete, FishComplete, ZshComplete, c
 import cheaptalk as ct
 
 VARIABLE = "_CHEAPTALK_COMPLETE"
-"""The environment variable by which a shell asks what TAB is to offer."""
+"""Environment variable by which a shell requests completions."""
 BREAKS = "=:"
-"""Characters at which bash ends words, though they stand within a value."""
+"""Characters at which bash splits words, even within a value."""
 
 
 def completing() -> bool:
-    """Whether a shell asks what TAB is to offer, and nothing else is to be said."""
+    """Return whether a shell requests completions, so that nothing else must be printed."""
     return VARIABLE in os.environ
 
 
 class Typed(NamedTuple):
-    """What was typed when TAB was pressed.
+    """The command line when TAB was pressed.
 
     Attributes:
-        given: the values of the command's arguments and options so far, by name.
-        word: the beginning of the value that is wanted.
+        given: values of the arguments and options so far, by name.
+        word: beginning of the value to complete.
     """
 
     given: Mapping[str, Any]
     word: str
 
 
-Offer: TypeAlias = Callable[[typer.Context, str], list[str]]
-"""What typer calls for the values that TAB offers; it leaves out those that begin otherwise."""
+Completer: TypeAlias = Callable[[typer.Context, str], list[str]]
+"""A function that Typer calls for completions; Typer drops those that do not match the word."""
 
 
-def offering(offer: Callable[[Typed], Iterable[str]]) -> Offer:
-    """What TAB offers for a value: nothing where that cannot be found out, and no error."""
+def completer(complete: Callable[[Typed], Iterable[str]]) -> Completer:
+    """Return a completer, which returns nothing if completion fails."""
 
-    def offered(context: typer.Context, incomplete: str) -> list[str]:
+    def completions(context: typer.Context, incomplete: str) -> list[str]:
         try:
-            return list(offer(Typed(_given(context), incomplete)))
-        except Exception:  # noqa: BLE001 - the command itself says what is wrong
+            return list(complete(Typed(_given(context), incomplete)))
+        except Exception:  # noqa: BLE001 - the command itself reports the error
             return []
 
-    return offered
+    return completions
 
 
 def _given(context: typer.Context) -> dict[str, Any]:
-    """The values so far, with arguments that the unfinished option kept from being read."""
-    arguments = [one.name for one in context.command.params if one.param_type_name == "argument"]
+    """Return the values so far, with arguments that the unfinished option left unparsed."""
+    parameters = context.command.params
+    arguments = [
+        parameter.name for parameter in parameters if parameter.param_type_name == "argument"
+    ]
     return context.params | dict(zip(arguments, context.args, strict=False))
 
 
-def names(known: Callable[[], Iterable[str]]) -> Offer:
-    """Names that TAB offers whatever was typed before."""
-    return offering(lambda _: known())
+def names(values: Callable[[], Iterable[str]]) -> Completer:
+    """Return a completer of values that do not depend on the command line."""
+    return completer(lambda _: values())
 
 
-def registered(group: str) -> Offer:
-    """The names of entry points in a group, without loading what they refer to."""
+def registered(group: str) -> Completer:
+    """Return a completer of the names of entry points in a group, without loading them."""
     return names(lambda: (point.name for point in entry_points(group=group)))
 
 
-OURS = {
+BUILT_IN = {
     "cheaptalk.presets": (
         "chip-trading",
         "chip-trading-human",
@@ -109,18 +112,19 @@ OURS = {
         "theme-profit",
     ),
 }  # fmt: skip
-"""The names that this package registers in groups whose entry points refer to several things: its
-own need not be loaded, as that takes a second. A test holds them against the registries."""
+"""Names that this package registers in groups whose entry points refer to several objects.
+
+Loading them would take a second. A test compares the names with the registries."""
 
 
-def listed(group: str, known: Callable[[], Iterable[str]]) -> Iterable[str]:
-    """The names of a group, for which things are loaded only where another package adds some."""
+def listed(group: str, load: Callable[[], Iterable[str]]) -> Iterable[str]:
+    """Return the names in a group; entry points are loaded only if other packages add some."""
     others = any(not point.module.startswith("cheaptalk.") for point in entry_points(group=group))
-    return known() if others else OURS[group]
+    return load() if others else BUILT_IN[group]
 
 
 def preset_names() -> Iterable[str]:
-    """The names of all presets."""
+    """Return the names of all presets."""
     return listed("cheaptalk.presets", lambda: ct.studies.preset_names())
 
 
@@ -131,40 +135,40 @@ recipes = registered("cheaptalk.recipes")
 rubrics = names(lambda: listed("cheaptalk.rubrics", lambda: ct.judges.rubric_names()))
 
 
-@offering
+@completer
 def styles(typed: Typed) -> Iterable[str]:
-    """The styles of the game that stands before."""
-    return ct.game_box(typed.given["game"]).styles
+    """Complete the prompt styles of the given game."""
+    return ct.get_game(typed.given["game"]).styles
 
 
-@offering
+@completer
 def places(typed: Typed) -> Iterable[str]:
-    """The places of the game that stands before."""
-    return ct.game_box(typed.given["game"]).rules().places
+    """Complete the seats of the given game."""
+    return ct.get_game(typed.given["game"]).rules().seats
 
 
-@offering
+@completer
 def players(typed: Typed) -> Iterable[str]:
-    """The strategies of the game that stands before, and the providers of models."""
+    """Complete the strategies of the given game, and the model providers."""
     return _players([typed.given["game"]])
 
 
-@offering
+@completer
 def labelled_players(typed: Typed) -> Iterator[str]:
-    """``LABEL=`` with the strategies of all games, and with the providers of models."""
+    """Complete ``LABEL=`` with the strategies of all games and the model providers."""
     label, equals, _ = typed.word.partition("=")
     if equals:
         yield from (f"{label}={player}" for player in _players(ct.rules.games()))
 
 
 def _players(of_games: Iterable[str]) -> list[str]:
-    known = {strategy for game in of_games for strategy in ct.rules.strategies(game)}
-    return sorted(known) + [f"{provider}/" for provider in ct.models.PROVIDERS]
+    strategies = {strategy for game in of_games for strategy in ct.rules.strategies(game)}
+    return sorted(strategies) + [f"{provider}/" for provider in ct.models.PROVIDERS]
 
 
-@offering
+@completer
 def rosters(typed: Typed) -> Iterator[str]:
-    """The rosters; behind ``NAME:`` the labels of its players, with commas between."""
+    """Complete the names of rosters, or after ``NAME:`` the labels of its players."""
     name, colon, labels = typed.word.partition(":")
     if not colon:
         yield from listed("cheaptalk.rosters", lambda: ct.players.roster_names())
@@ -175,15 +179,15 @@ def rosters(typed: Typed) -> Iterator[str]:
             yield f"{name}:{','.join([*chosen, label])}"
 
 
-@offering
+@completer
 def stored_studies(typed: Typed) -> Iterable[str]:
-    """The studies in the store."""
+    """Complete the studies in the store."""
     return _stored(typed.given["store"])
 
 
-@offering
+@completer
 def studies(typed: Typed) -> Iterator[str]:
-    """Study files, the studies in the store, and presets."""
+    """Complete study files, the studies in the store, and presets."""
     folder = typed.word[: typed.word.rfind("/") + 1]
     for ending in ("yaml", "yml"):
         yield from (f"{folder}{path.name}" for path in sorted(Path(folder).glob(f"*.{ending}")))
@@ -191,78 +195,78 @@ def studies(typed: Typed) -> Iterator[str]:
     yield from preset_names()
 
 
-def _stored(where: str) -> list[str]:
-    """The studies in a store; those of a file are read without what commands need to open one.
+def _stored(store: str) -> list[str]:
+    """Return the studies in a store; a file is read directly, which is faster than opening it.
 
-    No file is made beside it, as SQLite does unless somebody writes to it and has made them.
+    The read creates no -wal and -shm files: those exist only while another process writes.
     """
-    path = Path(where)
+    path = Path(store)
     if path.is_file():
         log = Path(f"{path}-wal")
-        how = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
-        name = f"file:{quote(str(path.absolute()))}?{how}"
+        mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
+        name = f"file:{quote(str(path.absolute()))}?{mode}"
         with closing(sqlite3.connect(name, uri=True)) as database:
             return [row[0] for row in database.execute("SELECT name FROM studies ORDER BY name")]
-    if "://" in where:
-        with ct.Store.open(where) as store:
-            return [study.name for study in store.studies()]
+    if "://" in store:
+        with ct.Store.open(store) as opened:
+            return [study.name for study in opened.studies()]
     return []
 
 
 class Bash(BashComplete):
-    """Completion in bash, which hands over ``rival=linear`` in three words and wants the last."""
+    """Completion in bash, which splits ``rival=linear`` into three words and expects the last."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The whole words before, and the one that is being typed."""
+        """Return the complete words, and the word to complete."""
         words = split_arg_string(os.environ["COMP_WORDS"])
         last = int(os.environ["COMP_CWORD"])
-        whole = _whole([*words, *[""] * (last + 1 - len(words))][: last + 1])
-        return whole[1:-1], whole[-1]
+        joined = _joined([*words, *[""] * (last + 1 - len(words))][: last + 1])
+        return joined[1:-1], joined[-1]
 
     def format_completion(self, item: CompletionItem) -> str:
-        """The rest of a value, from where bash takes its last word to begin."""
-        _, typed = self.get_completion_args()
-        begun = max(map(typed.rfind, BREAKS)) + 1
-        return str(item.value).removeprefix(typed[:begun])
+        """Return the part of a value that replaces bash's last word."""
+        _, word = self.get_completion_args()
+        start = max(map(word.rfind, BREAKS)) + 1
+        return str(item.value).removeprefix(word[:start])
 
 
 class Zsh(ZshComplete):
-    """Completion in zsh; help is plain text, and rich is not loaded for it."""
+    """Completion in zsh with plain-text help, without importing rich."""
 
     def format_completion(self, item: CompletionItem) -> str:
-        """A value, and its help if it has any."""
+        """Return a value with its help, if any."""
         parts = [CompletionItem(part) for part in (item.value, item.help) if part]
         return ":".join(super(Zsh, self).format_completion(part) for part in parts)
 
 
 class Fish(FishComplete):
-    """Completion in fish; help is plain text, and rich is not loaded for it."""
+    """Completion in fish with plain-text help, without importing rich."""
 
     def format_completion(self, item: CompletionItem) -> str:
-        """A value, and its help if it has any."""
+        """Return a value with its help, if any."""
         return "\t".join(" ".join(part.split()) for part in (item.value, item.help) if part)
 
 
-def _whole(words: Iterable[str]) -> list[str]:
-    """Words that bash divided, as they were typed.
+def _joined(words: Iterable[str]) -> list[str]:
+    """Return the words as typed, from the parts into which bash split them.
 
-    >>> _whole(["run", "--roster", "glee", ":", "gpt-4o,o3", "--player", "a", "=", ""])
+    >>> _joined(["run", "--roster", "glee", ":", "gpt-4o,o3", "--player", "a", "=", ""])
     ['run', '--roster', 'glee:gpt-4o,o3', '--player', 'a=']
     """
-    whole: list[str] = []
-    open_ = False
+    joined: list[str] = []
+    after_break = False
     for word in words:
-        breaks = bool(word) and set(word) <= set(BREAKS)
-        if whole and (breaks or open_):
-            whole[-1] += word
+        is_break = bool(word) and set(word) <= set(BREAKS)
+        if joined and (is_break or after_break):
+            joined[-1] += word
         else:
-            whole.append(word)
-        open_ = breaks
-    return whole
+            joined.append(word)
+        after_break = is_break
+    return joined
 
 
 def enable() -> None:
-    """Let shells ask what TAB is to offer."""
+    """Enable completion in bash, zsh and fish."""
     completion_init()
     add_completion_class(Bash, "bash")
     add_completion_class(Zsh, "zsh")

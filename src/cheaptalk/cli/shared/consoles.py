@@ -1,4 +1,4 @@
-"""What is drawn on a terminal with rich, which is loaded when something is first printed."""
+"""Parts of rich that commands print with; this module is imported at the first output."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,14 +22,14 @@ __all__ = [
 
 
 class SafeConsole(Console):
-    """A console on which no text can be a command to the terminal, whoever wrote it.
+    """A console that escapes control characters, so that text cannot control the terminal.
 
-    Texts are folded at spaces on a terminal, and never elsewhere; no word is broken.
+    On a terminal, texts are wrapped between words; elsewhere, lines are not wrapped.
     """
 
     def print(self, *objects: Any, **options: Any) -> None:
-        wide = options.get("soft_wrap")
-        if len(objects) == 1 and not (self.soft_wrap if wide is None else wide):
+        soft_wrap = options.get("soft_wrap")
+        if len(objects) == 1 and not (self.soft_wrap if soft_wrap is None else soft_wrap):
             text = objects[0]
             if isinstance(text, str):
                 markup = options.pop("markup", None)
@@ -46,5 +46,5 @@ class SafeConsole(Console):
 
 
 def boxed(text: str, title: str | None, width: int) -> Panel:
-    """A text in a box, folded at spaces."""
+    """Return a text in a box, wrapped between words."""
     return Panel(folded(Text(text), width - 4), title=title)

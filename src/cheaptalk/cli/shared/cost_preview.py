@@ -1,4 +1,4 @@
-"""Whether what a command is about to do costs something."""
+"""Whether a model call costs money."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import cheaptalk as ct
 
 
 def costs(model: str, prices: ct.models.Prices) -> bool:
-    """Whether a model costs something and the price is known."""
+    """Return whether a model has a known price above zero."""
     price = prices.of(model)
     return price is not None and not price.free

@@ -1,4 +1,4 @@
-"""How help is laid out: plain lines, at most 100 characters wide, that break between words only."""
+"""Layout of help pages: plain text of at most 100 columns, wrapped between words."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from collections.abc import Sequence
 import typer
 from typer._click.formatting import HelpFormatter
 
-WIDEST = 100
-"""Characters of a line, however wide the terminal is."""
-NAMES = 26
-"""Characters that a name may take beside its meaning; a longer one has the line for itself."""
+MAX_WIDTH = 100
+"""Maximum width of a line, in characters."""
+MAX_NAME_WIDTH = 26
+"""Maximum width of the column of names; a longer name gets its own line."""
+EXPERT = "Expert options"
+"""Help heading of the options that only ``--help-all`` shows."""
 
 
 class HelpPage(HelpFormatter):
-    """A page of help; headings are bold on a terminal."""
+    """A help page; headings are bold on a terminal."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Write how a command is called."""
+        """Write the usage line."""
         self._write_lines(f"{prefix or 'Usage: '}{prog} {args}", "", "    ")
 
     def write_heading(self, heading: str) -> None:
-        """Write what stands above a list."""
+        """Write the heading of a list."""
         self.write(typer.style(f"{heading}:", bold=True) + "\n")
 
     def write_text(self, text: str) -> None:
@@ -34,19 +36,19 @@ class HelpPage(HelpFormatter):
             self._write_lines(" ".join(paragraph.split()), indent, indent)
 
     def write_dl(
-        self, rows: Sequence[tuple[str, str]], col_max: int = NAMES, col_spacing: int = 2
+        self, rows: Sequence[tuple[str, str]], col_max: int = MAX_NAME_WIDTH, col_spacing: int = 2
     ) -> None:
-        """Write names with their meanings beside them."""
+        """Write a list of names and their descriptions in two columns."""
         indent = " " * self.current_indent
-        beside = min(max((len(name) for name, _ in rows), default=0), col_max) + col_spacing
-        for name, meaning in rows:
-            first, rest = f"{indent}{name}", " " * (len(indent) + beside)
-            if len(name) + col_spacing <= beside:
+        column = min(max((len(name) for name, _ in rows), default=0), col_max) + col_spacing
+        for name, description in rows:
+            first, rest = f"{indent}{name}", " " * (len(indent) + column)
+            if len(name) + col_spacing <= column:
                 first = first.ljust(len(rest))
             else:
                 self.write(f"{first}\n")
                 first = rest
-            self._write_lines(" ".join(meaning.split()), first, rest)
+            self._write_lines(" ".join(description.split()), first, rest)
 
     def _write_lines(self, text: str, first: str, rest: str) -> None:
         lines = textwrap.wrap(

@@ -1,4 +1,4 @@
-"""Words and tables laid out in lines of a width, or of any: no word is ever broken or cut."""
+"""Layout of text and tables within a width, without breaking words."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -9,25 +9,27 @@ from rich.text import Text
 
 WORD = re.compile(r"\S+")
 GAPS = (2, 1)
-"""Columns of space between two columns of a table, the second where room is scarce."""
+"""Spaces between two columns of a table: preferred, and if the table is too wide."""
 
 
 def breaks(line: str, width: int) -> list[int]:
-    """Where to break a line, so that each part is as wide as this at most, or a single word.
+    """Return the positions at which to break a line into parts of at most this width.
+
+    A longer word is a part of its own.
 
     >>> breaks("to be or not", 6)
     [6]
     """
-    start, found = 0, []
+    start, positions = 0, []
     for word in WORD.finditer(line):
         if cell_len(line[start : word.end()]) > width and line[start : word.start()].strip():
             start = word.start()
-            found.append(start)
-    return found
+            positions.append(start)
+    return positions
 
 
 def folded(text: Text, width: int) -> Text:
-    """A text whose lines are broken at spaces where they are wider than this."""
+    """Return a text with lines wrapped at spaces to this width."""
     lines = [
         part
         for line in text.split("\n", allow_blank=True)
@@ -48,24 +50,24 @@ def table_lines(
     width: int | None,
     right: Collection[int] = (),
 ) -> tuple[list[str], list[str]]:
-    """The lines of a table: its head, and its rows.
+    """Return the lines of a table: its header, and its rows.
 
-    Where it is too wide, cells are folded at spaces. Where that does not fit, the longest words of
-    the first column stand in lines of their own. Where even that does not fit, there is no head,
-    and each row is a paragraph in which each cell has its column's name.
+    If the table is too wide, cells are wrapped at spaces. If it is still too wide, long words of
+    the first column get lines of their own. If that is not enough, there is no header, and each row
+    is a paragraph with the column's name before each cell.
 
     Args:
-        width: of the terminal; None where lines may be of any.
-        right: columns that stand right, by their number.
+        width: width of the terminal; None for unlimited lines.
+        right: indices of columns to align right.
 
     >>> head, rows = table_lines(["name", "age"], [["Ann of Green Gables", "11"]], 17, [1])
     >>> [*head, *rows]
     ['name          age', 'Ann of Green   11', 'Gables']
     """
     table = [columns, *rows]
-    for alone, gap in product((False, True), GAPS):
+    for overflow, gap in product((False, True), GAPS):
         room = None if width is None else width - gap * (len(columns) - 1)
-        widths = _widths(table, room, alone=alone)
+        widths = _widths(table, room, overflow=overflow)
         if widths is not None:
             laid = [list(_row(row, widths, gap, right)) for row in table]
             return laid[0], [line for row in laid[1:] for line in row]
@@ -73,28 +75,32 @@ def table_lines(
 
 
 def _paragraph(columns: Sequence[str], row: Sequence[str], width: int) -> Iterator[str]:
-    for place, (name, cell) in enumerate(zip(columns, row, strict=True)):
-        indent = "  " if place else ""
+    for index, (name, cell) in enumerate(zip(columns, row, strict=True)):
+        indent = "  " if index else ""
         yield from (f"{indent}{line}" for line in _fold(f"{name}: {cell}", width - len(indent)))
 
 
-def _widths(table: Sequence[Sequence[str]], room: int | None, *, alone: bool) -> list[int] | None:
-    """How wide each column is; None where the longest words of all have no room together.
+def _widths(
+    table: Sequence[Sequence[str]], room: int | None, *, overflow: bool
+) -> list[int] | None:
+    """Return the width of each column, or None if the longest words do not fit side by side.
 
     Args:
-        alone: whether the first column may be less wide than its longest word.
+        overflow: whether the first column may be narrower than its longest word.
     """
-    cells = list(zip(*table, strict=True))
-    widths = [max(cell_len(line) for cell in one for line in cell.split("\n")) for one in cells]
+    columns = list(zip(*table, strict=True))
+    widths = [
+        max(cell_len(line) for cell in column for line in cell.split("\n")) for column in columns
+    ]
     if room is None:
         return widths
-    least = [max(map(cell_len, WORD.findall(" ".join(one))), default=0) for one in cells]
-    if alone:
-        least[0] = min(least[0], room // 3)
-    if sum(least) > room:
+    minimum = [max(map(cell_len, WORD.findall(" ".join(column))), default=0) for column in columns]
+    if overflow:
+        minimum[0] = min(minimum[0], room // 3)
+    if sum(minimum) > room:
         return None
     while sum(widths) > room:
-        _, widest = max((wide, place) for place, wide in enumerate(widths) if wide > least[place])
+        _, widest = max((width, i) for i, width in enumerate(widths) if width > minimum[i])
         widths[widest] -= 1
     return widths
 
@@ -102,7 +108,7 @@ def _widths(table: Sequence[Sequence[str]], room: int | None, *, alone: bool) ->
 def _row(
     row: Sequence[str], widths: Sequence[int], gap: int, right: Collection[int]
 ) -> Iterator[str]:
-    first, *cells = [_fold(cell, wide) for cell, wide in zip(row, widths, strict=True)]
+    first, *cells = [_fold(cell, width) for cell, width in zip(row, widths, strict=True)]
     others = list(zip_longest(*cells, fillvalue=""))
     blank = [""] * len(cells)
     laid: list[list[str]] = []
@@ -114,8 +120,8 @@ def _row(
     laid.extend(["", *rest] for rest in others)
     for parts in laid:
         padded = (
-            f"{' ' * (wide - cell_len(part))}{part}" if place in right
-            else f"{part}{' ' * (wide - cell_len(part))}"
-            for place, (part, wide) in enumerate(zip(parts, widths, strict=True))
+            f"{' ' * (width - cell_len(part))}{part}" if index in right
+            else f"{part}{' ' * (width - cell_len(part))}"
+            for index, (part, width) in enumerate(zip(parts, widths, strict=True))
         )  # fmt: skip
         yield (" " * gap).join(padded).rstrip()

@@ -1,124 +1,243 @@
-"""How commands are loaded, each when it is used, and how they complete and explain themselves."""
+"""Lazy loading, help and completion of commands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer._click.core import Command, Context
-from typer._click.exceptions import NoArgsIsHelpError
+from typer._click.exceptions import NoArgsIsHelpError, UsageError
 from typer._click.shell_completion import CompletionItem
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 import cheaptalk as ct
-from cheaptalk.cli.commands import COMMANDS, GROUPS
+from cheaptalk.cli.commands import COMMANDS, GROUPS, RENAMED, Entry
 from cheaptalk.cli.shared import printing
-from cheaptalk.cli.shared.help_page import HelpPage
+from cheaptalk.cli.shared.help_page import EXPERT, HelpPage
 from cheaptalk.cli.shared.settings import Defaults
 from cheaptalk.text import visible
 
-LONGEST = 1000
-"""Characters of a sentence, which none has."""
+MAX_SUMMARY = 1000
+"""Maximum characters of a command's summary; effectively unlimited, so that none is shortened."""
 
 
 class CommandContext(Context):
-    """A command that is being called."""
+    """The context of a command that is being called."""
 
     formatter_class = HelpPage
 
-    def __init__(self, command: Command, *given: Any, **more: Any) -> None:
-        super().__init__(command, *given, **more)
+    def __init__(self, command: Command, *args: Any, **settings: Any) -> None:
+        super().__init__(command, *args, **settings)
         option = command.get_help_option(self)
         if option is not None:
-            option.default = False  # not None, which typer loads pydantic to read
+            option.default = False  # not None, for which typer would import pydantic
 
     @cached_property
     def defaults(self) -> Defaults:
-        """What options are where they are not given, for all of a command line."""
+        """Defaults of options from ``.env`` and the user's settings."""
         return self.parent.defaults if isinstance(self.parent, CommandContext) else Defaults()
 
     def lookup_default(self, name: str, call: bool = True) -> Any:
-        """What the files of settings say of an option."""
-        for one in () if isinstance(self.command, TyperGroup) else self.command.params:
-            if one.name == name and one.param_type_name == "option":
-                variable = one.envvar if isinstance(one.envvar, str) else None
-                return self._said(one.opts[0].lstrip("-"), variable)
+        """Return an option's default from ``.env`` or the user's settings."""
+        if not isinstance(self.command, TyperGroup):
+            for parameter in self.command.params:
+                if parameter.name == name and parameter.param_type_name == "option":
+                    variable = parameter.envvar if isinstance(parameter.envvar, str) else None
+                    return self._configured(parameter.opts[0].lstrip("-"), variable)
         return None
 
-    def _said(self, option: str, variable: str | None) -> Any:
+    def _configured(self, option: str, variable: str | None) -> Any:
         try:
             return self.defaults.of(option, variable)
         except ct.CheaptalkError:
-            if self.resilient_parsing:  # TAB was pressed; the command says what is wrong
+            if self.resilient_parsing:  # during completion; the command itself reports the error
                 return None
             raise
 
     def invoke(self, callback: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call a command with what is taken of ``.env`` in its environment."""
+        """Call a command with the accepted variables of ``.env`` in its environment."""
         with nullcontext() if isinstance(self.command, TyperGroup) else self.defaults.in_force():
             return super().invoke(callback, *args, **kwargs)
 
 
 class Group(TyperGroup):
-    """A group of commands, whose help says in whole sentences what each does."""
+    """A group of commands."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the arguments name; errors name the new name of an old one."""
+        try:
+            return super().resolve_command(ctx, args)
+        except UsageError as error:
+            if hint := self.renaming(args[0]):
+                error.message = hint
+            raise
+
+    def renaming(self, name: str) -> str | None:
+        """Return an error message if an old command name has become this group."""
+        new = RENAMED.get(self.name or "", "")
+        if not new.startswith(f"{self.name} "):
+            return None
+        return f'no command "{name}" in "cheaptalk {self.name}"; did you mean "cheaptalk {new}"?'
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands with the first sentence of each one's help."""
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        """Write the commands with the first sentence of their help."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(
-                [(name, one.get_short_help_str(LONGEST)) for name, one in found if one]
-            )
+                [(name, command.get_short_help_str(MAX_SUMMARY)) for name, command in commands
+                 if command]
+            )  # fmt: skip
+
+
+class LazyGroup(Group):
+    """A group whose commands are imported when they are called.
+
+    Args:
+        entries: the commands by name.
+    """
+
+    def __init__(self, entries: Mapping[str, Entry], **settings: Any) -> None:
+        super().__init__(no_args_is_help=True, rich_markup_mode=None, **settings)
+        self.entries = entries
+        self.commands = LoadedCommands(entries)  # type: ignore[assignment]  # is never changed
+        self.context_class = CommandContext
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands with their summaries, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[CompletionItem]:
+        """Return the matching commands and options, without importing any command."""
+        return _matching(self.entries, incomplete) + Command.shell_complete(self, ctx, incomplete)
 
 
 class Commands(Group):
-    """The group of all commands: each is loaded when it is asked for."""
+    """The top-level group of commands and command groups."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.params += volume_options()
-        self.commands = Loaded()  # type: ignore[assignment]  # nobody adds to it
+        groups = {
+            name: LazyGroup(group.commands, name=name, help=group.summary)
+            for name, group in GROUPS.items()
+        }
+        self.commands = LoadedCommands(COMMANDS, groups)  # type: ignore[assignment]
         self.context_class = CommandContext
 
+    def renaming(self, name: str) -> str | None:
+        """Return an error message with the new name of a command, if it was renamed."""
+        new = RENAMED.get(name)
+        return new and f'"cheaptalk {name}" was renamed; use "cheaptalk {new}"'
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read what stands before a command."""
-        with _worded():
+        """Parse the options before a command."""
+        with _reworded_errors():
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
-        with _worded():
+        with _reworded_errors():
             return super().invoke(ctx)
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """The names of all commands, in their order."""
-        return list(COMMANDS)
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write one line for each command and group, which fit a screen of 24 lines."""
+        formatter.write_usage("cheaptalk", "[--version] [--quiet|--verbose] COMMAND [ARGS]...")
+        rows = [(name, entry.summary) for name, entry in COMMANDS.items()]
+        groups = [(name, group.summary) for name, group in GROUPS.items()]
+        width = max(len(name) for name, _ in rows + groups)
+        for heading, lines in (
+            ("Commands (options: cheaptalk COMMAND --help)", rows),
+            ("Groups (commands: cheaptalk GROUP --help, or all: --help-all)", groups),
+        ):
+            formatter.write_heading(heading)
+            formatter.indent()
+            formatter.write_dl([(name.ljust(width), summary) for name, summary in lines])
+            formatter.dedent()
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands under the headings of their groups, without loading any."""
-        widest = max(map(len, COMMANDS))
-        for heading, commands in GROUPS.items():
-            with formatter.section(heading):
-                rows = [(name.ljust(widest), entry.does) for name, entry in commands.items()]
-                formatter.write_dl(rows)
+    def write_full_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help with the commands of all groups and the global options."""
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        sections = {"Commands": COMMANDS} | {
+            f"{name}: {group.summary}": group.commands for name, group in GROUPS.items()
+        }
+        width = max(len(name) for entries in sections.values() for name in entries)
+        for heading, entries in sections.items():
+            with formatter.section(heading.rstrip(".")):
+                formatter.write_dl(
+                    [(name.ljust(width), entry.summary) for name, entry in entries.items()]
+                )
+        _write_options(self, ctx, formatter, expert=True)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[CompletionItem]:
-        """The commands and options that begin so, without loading any."""
-        found = [
-            CompletionItem(name, help=entry.does)
-            for name, entry in COMMANDS.items() if name.startswith(incomplete)
-        ]  # fmt: skip
-        return found + Command.shell_complete(self, ctx, incomplete)
+        """Return the matching commands, groups and options, without importing any command."""
+        return _matching(COMMANDS | GROUPS, incomplete) + Command.shell_complete(
+            self, ctx, incomplete
+        )
+
+
+def _matching(entries: Mapping[str, Any], incomplete: str) -> list[CompletionItem]:
+    return [
+        CompletionItem(name, help=entry.summary)
+        for name, entry in entries.items() if name.startswith(incomplete)
+    ]  # fmt: skip
+
+
+def show_full_help(context: Any, enabled: bool) -> None:
+    """Print the help with all options, if enabled, and exit."""
+    if not enabled or context.resilient_parsing:
+        return
+    formatter = context.make_formatter()
+    command = context.command
+    if isinstance(command, Commands):
+        command.write_full_help(context, formatter)
+    else:
+        command.format_usage(context, formatter)
+        command.format_help_text(context, formatter)
+        _write_options(command, context, formatter, expert=True)
+    typer.echo(formatter.getvalue().rstrip("\n"))
+    raise typer.Exit
+
+
+def _write_options(command: Command, context: Any, formatter: Any, *, expert: bool) -> None:
+    """Write arguments and options under the headings of their panels, in their order.
+
+    Args:
+        expert: whether to write expert options, too.
+    """
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is None:
+            continue
+        is_argument = parameter.param_type_name == "argument"
+        panel = getattr(parameter, "rich_help_panel", None)
+        sections.setdefault("Arguments" if is_argument else panel or "Options", []).append(record)
+    hidden = len(sections.get(EXPERT, ()))
+    general = sections.pop("Options", None)
+    if general:
+        sections["Options" if len(sections) <= 1 else "General options"] = general
+    if EXPERT in sections:
+        sections[EXPERT] = sections.pop(EXPERT)
+        if not expert:
+            del sections[EXPERT]
+    for heading, rows in sections.items():
+        with formatter.section(heading):
+            formatter.write_dl(rows)
+    if hidden and not expert:
+        formatter.write_paragraph()
+        formatter.write_text(f"{hidden} expert options are hidden; show them with --help-all.")
 
 
 @contextmanager
-def _worded() -> Iterator[None]:
-    """Word what is wrong with a command line as we do, and show what was typed by its codes."""
+def _reworded_errors() -> Iterator[None]:
+    """Use the project's wording for invalid command lines, and escape control characters."""
     try:
         yield
     except NoArgsIsHelpError:  # its message is a page of help
@@ -130,58 +249,91 @@ def _worded() -> Iterator[None]:
         raise
 
 
-class Loaded(Mapping[str, Command]):
-    """The commands by name, loaded one by one."""
+class LoadedCommands(Mapping[str, Command]):
+    """Commands by name, each imported at its first use.
 
-    def __init__(self) -> None:
-        self._loaded: dict[str, Command] = {}
+    Args:
+        entries: commands to import.
+        groups: groups, which exist already.
+    """
+
+    def __init__(
+        self, entries: Mapping[str, Entry], groups: Mapping[str, Command] | None = None
+    ) -> None:
+        self._entries = entries
+        self._loaded: dict[str, Command] = dict(groups or {})
+        self._names = [*entries, *self._loaded]
 
     def __getitem__(self, name: str) -> Command:
         if name not in self._loaded:
-            module, _, attribute = COMMANDS[name].where.partition(":")
-            found = getattr(import_module(f"cheaptalk.cli.{module}"), attribute)
-            self._loaded[name] = command_of(name, found)
+            module, _, attribute = self._entries[name].location.partition(":")
+            definition = getattr(import_module(f"cheaptalk.cli.{module}"), attribute)
+            self._loaded[name] = command_of(name, definition)
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(COMMANDS)
+        return len(self._names)
 
 
 def command_of(
-    name: str, made_of: Callable[..., None] | typer.Typer, about: str | None = None
+    name: str, definition: Callable[..., None] | typer.Typer, help_text: str | None = None
 ) -> Any:
-    """A command that is made of a function, or a group of commands.
+    """Return the command, or group of commands, that a function or Typer app defines.
 
     Args:
-        about: what it says of itself; by default the function's docstring.
+        help_text: the command's help; by default the function's docstring.
     """
-    app = made_of
+    app = definition
     if not isinstance(app, typer.Typer):
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(name, help=about)(made_of)
+        app.command(name, help=help_text)(definition)
     command = typer.main.get_command(app)
     command.name = name
-    return dressed(command)
+    return configured(command)
 
 
-def dressed(command: Any) -> Any:
-    """A command whose help is laid out as all are, with those below it."""
+def configured(command: Any) -> Any:
+    """Configure the help, completion and common options of a command and its subcommands."""
     command.context_class = CommandContext
     command.rich_markup_mode = None
     if not isinstance(command, TyperGroup):
         command.params += volume_options()
+        if any(getattr(option, "rich_help_panel", None) == EXPERT for option in command.params):
+            command.params.append(help_all_option())
+        command.format_options = partial(_write_options, command, expert=False)
     for parameter in command.params:
-        _as_typed(parameter)
-    for below in getattr(command, "commands", {}).values():
-        dressed(below)
+        _keep_incomplete_value(parameter)
+    for subcommand in getattr(command, "commands", {}).values():
+        configured(subcommand)
     return command
 
 
+def help_all_option() -> Any:
+    """Return the option that shows the full help."""
+
+    def options(
+        help_all: Annotated[
+            bool,
+            typer.Option(
+                "--help-all",
+                help="Show the help with expert options, and exit.",
+                is_eager=True,
+                expose_value=False,
+                callback=show_full_help,
+            ),
+        ] = False,
+    ) -> None: ...
+
+    app = typer.Typer(add_completion=False)
+    app.command()(options)
+    return typer.main.get_command(app).params[0]
+
+
 def volume_options() -> list[Any]:
-    """The options by which a command says less or more; they may stand before its name, too."""
+    """Return ``--quiet`` and ``--verbose``, which are accepted before and after a command."""
 
     def options(
         quiet: Annotated[
@@ -189,8 +341,8 @@ def volume_options() -> list[Any]:
             typer.Option(
                 "--quiet",
                 "-q",
-                help="Print nothing but results and errors.",
-                callback=_if_given(printing.quiet),
+                help="Print only results and errors.",
+                callback=_when_set(printing.quiet),
                 expose_value=False,
             ),
         ] = False,
@@ -199,9 +351,8 @@ def volume_options() -> list[Any]:
             typer.Option(
                 "--verbose",
                 "-v",
-                help="Say what is done: files and plug-ins that are read, "
-                "calls, and where an error arose.",
-                callback=_if_given(printing.verbose),
+                help="Also log files, plug-ins, model calls and error tracebacks.",
+                callback=_when_set(printing.verbose),
                 expose_value=False,
             ),
         ] = False,
@@ -212,21 +363,21 @@ def volume_options() -> list[Any]:
     return typer.main.get_command(app).params
 
 
-def _if_given(turn: Callable[[bool], None]) -> Callable[[bool], None]:
-    """What an option does that may be given at several places; where it is not it does nothing."""
+def _when_set(turn: Callable[[bool], None]) -> Callable[[bool], None]:
+    """Return a callback that ignores the option's default, as the option may occur twice."""
 
-    def given(value: bool) -> None:
+    def callback(value: bool) -> None:
         if value:
             turn(value)
 
-    return given
+    return callback
 
 
-def _as_typed(parameter: Any) -> None:
-    """Leave a parameter's value as it was typed while a command line is only completed."""
-    usual = parameter.process_value
+def _keep_incomplete_value(parameter: Any) -> None:
+    """Do not convert a parameter's value during completion."""
+    process = parameter.process_value
 
     def process_value(ctx: Context, value: Any) -> Any:
-        return value if ctx.resilient_parsing else usual(ctx, value)
+        return value if ctx.resilient_parsing else process(ctx, value)
 
     parameter.process_value = process_value

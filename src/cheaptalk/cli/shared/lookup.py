@@ -1,4 +1,4 @@
-"""Where a study that is named on the command line comes from: a file, a preset, or the store."""
+"""Lookup of the study named on the command line: a file, a preset, or a study in the store."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from cheaptalk.cli.shared.options import pair, player_entry
 
 
 @contextmanager
-def opened(where: str) -> Iterator[ct.Store | None]:
-    """The store at a path or URL, or None where there is none yet."""
+def opened(store: str) -> Iterator[ct.Store | None]:
+    """Open the store at a path or URL; yield None if it does not exist."""
     try:
-        found = ct.Store.open(where)
+        existing = ct.Store.open(store)
     except ct.records.NoStore:
-        found = None
-    with found or nullcontext():
-        yield found
+        existing = None
+    with existing or nullcontext():
+        yield existing
 
 
-def check_free(where: str) -> None:
-    """Refuse a store that cannot be written now, before anything is said or asked.
+def check_free(store: str) -> None:
+    """Check that a store can be written to.
 
     Raises:
-        StoreError: another process writes to it, or nobody can.
+        StoreError: the store is read-only, or another process is writing to it.
     """
-    with opened(where) as store:
-        if store is not None:
-            ct.studies.check_free(store)
+    with opened(store) as existing:
+        if existing is not None:
+            ct.studies.check_free(existing)
 
 
 @contextmanager
 def naming(source: str) -> Iterator[None]:
-    """Begin what is said against a study with where it was written."""
+    """Prefix errors about a study with its source."""
     try:
         yield
     except ct.StudyError as error:
@@ -47,14 +47,14 @@ def naming(source: str) -> Iterator[None]:
 def find_study(
     name: str, store: str, players: Sequence[str] = (), rosters: Sequence[str] = ()
 ) -> ct.Study:
-    """A study from a file, a preset, or a store, looked for in this order.
+    """Return a study from a file, a preset or the store, looked up in this order.
 
     Args:
-        players: roster entries to add or to put in place of others, as LABEL=SPEC.
-        rosters: rosters whose players join, as NAME_OR_FILE or NAME_OR_FILE:LABEL,...
+        players: players to add or replace, as LABEL=SPEC.
+        rosters: rosters whose players are added, as NAME_OR_FILE or NAME_OR_FILE:LABEL,...
 
     Raises:
-        StudyError: there is none, or it is not legal.
+        StudyError: the study does not exist, or is invalid.
     """
     study = _study_named(name, store)
     if not players and not rosters:
@@ -64,39 +64,40 @@ def find_study(
 
 
 def check_seated(planned: ct.studies.Plan, players: Sequence[str], rosters: Sequence[str]) -> None:
-    """Refuse players of the command line whom no pairing seats: they would be left out silently.
+    """Check that pairings seat every player given on the command line.
 
-    Of a roster one player at least must be seated.
+    At least one player of each roster must be seated.
 
     Args:
         players, rosters: as for :func:`find_study`.
 
     Raises:
-        StudyError: some are not.
+        StudyError: a player is in no match.
     """
     study, unseated = planned.study, planned.unseated
     seated = [label for label in study.players if label not in unseated]
-    cure = "take the label of one whom they seat, or list the seating in the pairing of a file"
+    advice = "replace a player that is seated (same label), or add pairings to a study file"
     crossed = {entry.label: entry.players for entry in planned.crossed}
     for label in _entries(players):
         if all(player in unseated for player in crossed.get(label, [label])):
-            raise ct.StudyError(
-                f"--player: no pairing seats {ct.rules.suggest(label, seated)}; {cure}"
-            )
+            suggestion = ct.rules.suggest(label, seated)
+            raise ct.StudyError(f"--player: no pairing includes {suggestion}; {advice}")
     for roster in rosters:
         if all(label in unseated for label in ct.players.rosters.chosen(roster)):
-            raise ct.StudyError(f"--roster {roster}: no pairing seats any of its players; {cure}")
+            raise ct.StudyError(
+                f"--roster {roster}: no pairing includes any of its players; {advice}"
+            )
 
 
 def _entries(players: Sequence[str]) -> dict[str, Any]:
-    """Roster entries as written behind ``--player``."""
+    """Return the roster entries given with ``--player``."""
     entries: dict[str, Any] = {}
-    for written in players:
-        form = "LABEL=SPEC, such as rival=linear or gpt=openai/gpt-4o"
-        label, spec = pair(written, form, "--player")
+    for text in players:
+        form = "LABEL=SPEC, e.g. rival=linear or gpt=openai/gpt-4o"
+        label, spec = pair(text, form, "--player")
         if label in entries:
             raise typer.BadParameter(
-                f'"{label}" stands twice; give one of them another label', param_hint="--player"
+                f'duplicate label "{label}"; labels must be unique', param_hint="--player"
             )
         entries[label] = player_entry(spec)
     return entries
@@ -106,12 +107,12 @@ def _study_named(name: str, store: str) -> ct.Study:
     path = Path(name)
     if name.endswith(ct.studies.FILES) or path.is_file():
         return ct.load_study(path)
-    found = ct.preset(name)
-    if found is not None:
-        return found
-    with opened(store) as there:
-        known = {one.name for one in there.studies(counted=False)} if there else set()
-        if there is not None and name in known:
-            return ct.studies.stored_study(there, name)
-    names = sorted({*ct.studies.preset_names(), *known})
+    preset = ct.preset(name)
+    if preset is not None:
+        return preset
+    with opened(store) as existing:
+        stored = {study.name for study in existing.studies(counted=False)} if existing else set()
+        if existing is not None and name in stored:
+            return ct.studies.stored_study(existing, name)
+    names = sorted({*ct.studies.preset_names(), *stored})
     raise ct.StudyError(f"no study file, preset or stored study {ct.rules.suggest(name, names)}")

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have, and how what is written there is read."""
+"""Arguments and options shared by several commands, and the parsing of their values."""
 
 from __future__ import annotations
 
@@ -7,53 +7,55 @@ import inspect
 import os
 import shlex
 from collections.abc import Callable, Collection, Sequence
+from copy import copy
 from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
 import cheaptalk as ct
+from cheaptalk.atomic_files import is_store
 from cheaptalk.cli.shared import completion
-from cheaptalk.whole_files import is_store
 
 DEFAULT_STORE = "cheaptalk.sqlite"
 PORT = 8642
 VIEWER = f"http://127.0.0.1:{PORT}"
-"""Where the viewer listens and reports link to, unless told otherwise."""
+"""Default address of the viewer, to which reports link."""
 CAPS = "calls=N,tokens=N,dollars=X"
-"""How caps are written behind ``--budget``."""
+"""Form of the values of ``--budget``."""
 LIFTED = "none"
 
 StoreOption = Annotated[
     str,
     typer.Option(
-        "--store", envvar="CHEAPTALK_STORE", help="The store: its file or URL.", show_envvar=True
+        "--store",
+        envvar="CHEAPTALK_STORE",
+        help="Use this store: a SQLite file or a database URL.",
+        show_envvar=True,
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 StudyArgument = Annotated[
     str,
     typer.Argument(
-        help="A study file, a preset's name, or the name of a study in the store.",
-        autocompletion=completion.studies,
+        help="Study file, preset, or study in the store.", autocompletion=completion.studies
     ),
 ]
 StoredArgument = Annotated[
     str,
-    typer.Argument(
-        help="The name of a study in the store.", autocompletion=completion.stored_studies
-    ),
+    typer.Argument(help="Name of a study in the store.", autocompletion=completion.stored_studies),
 ]
 PlayerOption = Annotated[
     list[str] | None,
     typer.Option(
         "--player",
-        help="Add or replace a player: a strategy, a model string, or YAML such as "
-        "'{model: openai/gpt-4o, temperature: 1}'; '{strategy: boulware, cross: {power: [4, 8]}}' "
-        "adds a player for each level of a factor. Repeat it for several.",
+        help="Add or replace a player: a strategy, a model such as openai/gpt-4o, or YAML such as "
+        "'{model: openai/gpt-4o, temperature: 1}' or '{strategy: boulware, cross: {power: [4, "
+        "8]}}' (one player per level). Repeatable.",
         metavar="LABEL=SPEC",
+        rich_help_panel="Scope",
         autocompletion=completion.labelled_players,
     ),
 ]
@@ -61,29 +63,61 @@ RosterOption = Annotated[
     list[str] | None,
     typer.Option(
         "--roster",
-        help="Let a roster's players join, such as glee, glee:gpt-4o,o3-mini or a file of your "
-        "own. Repeat it for several.",
+        help="Add a roster's players, e.g. glee, glee:gpt-4o,o3-mini or a YAML file. Repeatable.",
         metavar="NAME[:LABEL,...]",
+        rich_help_panel="Scope",
         autocompletion=completion.rosters,
     ),
 ]
 ParametersOption = Annotated[
     list[str] | None,
-    typer.Option("--set", help="A parameter of the game, in YAML.", metavar="NAME=VALUE"),
+    typer.Option(
+        "--set", help="Set a parameter of the game, in YAML. Repeatable.", metavar="NAME=VALUE"
+    ),
 ]
+PromptStyleOption = Annotated[
+    str | None,
+    typer.Option(
+        "--prompt-style",
+        help="Use this prompt style; cheaptalk game list GAME lists a game's styles.",
+        metavar="NAME",
+        autocompletion=completion.styles,
+        show_default="the player's or the game's first",
+    ),
+]
+SeatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--seat",
+        help="Take this seat, e.g. bob or player_3.",
+        autocompletion=completion.places,
+        show_default="the first seat",
+    ),
+]
+HyperparameterOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hyperparameter", help="Set a hyperparameter, in YAML. Repeatable.", metavar="NAME=VALUE"
+    ),
+]
+RubricOption = typer.Option(
+    "--rubric",
+    help="Use this rubric: claims, hallucination, honesty, promises or a YAML file.",
+    autocompletion=completion.rubrics,
+)
 PricesOption = Annotated[
     Path | None,
     typer.Option(
         "--prices",
-        help="A file of prices that go before those of the package; CHEAPTALK_PRICES names one "
-        "too, and prices.yaml in this folder is read by itself.",
+        help="Read prices from this YAML file before the built-in ones. Default: "
+        "$CHEAPTALK_PRICES, or prices.yaml in this folder.",
         metavar="FILE",
         show_default=False,
     ),
 ]
 CacheOption = Annotated[
     bool | None,
-    typer.Option("--cache/--no-cache", help="Take replies bought before from the cache."),
+    typer.Option("--cache/--no-cache", help="Reuse model responses from the response cache."),
 ]
 CacheFileOption = Annotated[
     Path | None,
@@ -91,73 +125,78 @@ CacheFileOption = Annotated[
         "--cache-file",
         envvar="CHEAPTALK_CACHE",
         show_envvar=True,
-        help="Where the cache is; naming it turns it on.",
+        help="Use this response cache file; this turns the cache on.",
         show_default=str(Path("~/.cache/cheaptalk/replies.sqlite")),
     ),
 ]
 ConcurrencyOption = Annotated[
     int | None,
     typer.Option(
-        min=1, help="Matches with models played at once.", show_default="64; 10,000 in batches"
+        min=1,
+        help="Play up to N matches with models at once.",
+        metavar="N",
+        show_default="64; 10,000 in batches",
     ),
 ]
 NoEstimateOption = Annotated[
-    bool,
-    typer.Option("--no-estimate", help="Do not estimate what models cost; caps hold all the same."),
+    bool, typer.Option("--no-estimate", help="Skip the cost estimate; budgets still apply.")
 ]
 TrackOption = Annotated[
     list[str] | None,
     typer.Option(
         "--track",
-        help="Tell a tracker how it goes: tensorboard:FOLDER, wandb:PROJECT or mlflow:URI. Repeat "
-        "it for several.",
-        metavar="NAME[:WHERE]",
+        help="Log to an experiment tracker: tensorboard:FOLDER, wandb:PROJECT or mlflow:URI. "
+        "Repeatable.",
+        metavar="NAME[:TARGET]",
     ),
 ]
-PublishedOption = Annotated[
-    bool, typer.Option("--as-published", help="Measure as the published systems' code does.")
+YesOption = Annotated[
+    bool, typer.Option("--yes", "-y", help="Continue without asking for confirmation.")
 ]
-DrawSeedOption = Annotated[int, typer.Option(min=0, help="Seed of the draws.")]
+PublishedOption = Annotated[
+    bool,
+    typer.Option(
+        "--as-published", help="Compute metrics as the code of the published systems does."
+    ),
+]
+DrawSeedOption = Annotated[
+    int, typer.Option(min=0, help="Set the random seed of the bootstrap draws.")
+]
 PortOption = Annotated[
-    int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free one.")
+    int, typer.Option(min=0, max=65535, help="Listen on this port; 0 picks a free port.")
 ]
 ViewerOption = Annotated[
     str,
-    typer.Option("--viewer", help="The viewer to which links of the page lead.", metavar="ADDRESS"),
+    typer.Option("--viewer", help="Link the report to the viewer at this address.", metavar="URL"),
 ]
-
-
 RawCellsOption = Annotated[
     bool,
-    typer.Option(
-        "--raw-cells",
-        help="Write texts in CSV as they are, those too that a spreadsheet takes for formulas.",
-    ),
+    typer.Option("--raw-cells", help="Do not escape spreadsheet formulas in CSV cells."),
 ]
 
 
 def file_to_write(path: Path | None) -> Path | None:
-    """What is to be written, as an option names it; ``-`` is no name of a file.
+    """Return the output file that an option names.
 
     Raises:
-        BadParameter: it is ``-``, or what it would replace is a store.
+        BadParameter: the path is ``-``, or an existing store.
     """
     if path == Path("-"):
-        raise typer.BadParameter("it writes files, and not to standard output; name one, not -")
+        raise typer.BadParameter('cannot write to standard output ("-"); name a file')
     if path is not None and is_store(path):
-        raise typer.BadParameter(f"{path} is a store, which is not replaced; name another file")
+        raise typer.BadParameter(f"{path} is a store and is not overwritten; name another file")
     return path
 
 
 def check_writable(*paths: Path) -> None:
-    """Refuse files that cannot be written; folders that are missing on the way are made.
+    """Check that files can be written, and create missing parent folders.
 
     Raises:
-        CheaptalkError: one cannot.
+        CheaptalkError: a file cannot be written.
     """
     for path in paths:
         if path.exists() and not path.is_file() and not path.is_dir():
-            continue  # a pipe or a device, which is written as it is
+            continue  # a pipe or a device
         try:
             if path.is_dir():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -165,104 +204,118 @@ def check_writable(*paths: Path) -> None:
             with TemporaryFile(dir=path.parent):
                 pass
         except OSError as error:
-            raise ct.CheaptalkError(f"{path}: cannot be written: {error.strerror}") from None
+            raise ct.CheaptalkError(f"cannot write {path}: {error.strerror}") from None
 
 
 def page_to_write(path: Path | None) -> Path | None:
-    """A page to write, as an option names it.
+    """Return the output page that an option names.
 
     Raises:
-        BadParameter: it would replace a store, or YAML as studies are; or it is ``-``.
+        BadParameter: the path is ``-``, an existing store or an existing YAML file.
     """
     if path is not None and path.suffix in (".yaml", ".yml") and path.is_file():
-        raise typer.BadParameter(f"{path} is there, and such a file is not replaced; name another")
+        raise typer.BadParameter(
+            f"{path} is an existing YAML file and is not overwritten; name another file"
+        )
     return file_to_write(path)
 
 
 def folder_to_write(path: Path | None) -> Path | None:
-    """A folder to write files into, as an option names it.
+    """Return the output folder that an option names.
 
     Raises:
-        BadParameter: it is a file, or ``-``.
+        BadParameter: the path is ``-`` or a file.
     """
     if path is not None and path.is_file():
-        raise typer.BadParameter(f"{path} is a file; name a folder, which is made if need be")
+        raise typer.BadParameter(f"{path} is a file; name a folder (it is created if missing)")
     return file_to_write(path)
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose last parameter is a dataclass: its fields are the command's last options."""
-    *own, last = inspect.signature(command, eval_str=True).parameters.values()
-    fields = inspect.signature(last.annotation, eval_str=True).parameters
+    """Return a command whose last options are the fields of its last parameter, a dataclass.
+
+    The dataclass may have ``PANELS``, the help headings of options by parameter name.
+    """
+    *first, last = inspect.signature(command, eval_str=True).parameters.values()
+    fields = {
+        name: _in_panel(field, last.annotation.PANELS.get(name))
+        for name, field in inspect.signature(last.annotation, eval_str=True).parameters.items()
+    }
 
     @wraps(command)
-    def called(**given: Any) -> None:
-        chosen = last.annotation(**{name: given.pop(name) for name in fields})
-        command(**given, **{last.name: chosen})
+    def wrapper(**values: Any) -> None:
+        options = last.annotation(**{name: values.pop(name) for name in fields})
+        command(**values, **{last.name: options})
 
-    signature = inspect.Signature([*own, *fields.values()])
-    hints = {name: one.annotation for name, one in signature.parameters.items()}
-    vars(called).update(__signature__=signature)
-    called.__annotations__ = hints
-    return called
+    signature = inspect.Signature([*first, *fields.values()])
+    hints = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    vars(wrapper).update(__signature__=signature)
+    wrapper.__annotations__ = hints
+    return wrapper
+
+
+def _in_panel(parameter: inspect.Parameter, panel: str | None) -> inspect.Parameter:
+    """Return an option that is listed under a heading of the help, if one is given."""
+    if panel is None:
+        return parameter
+    base, option = get_args(parameter.annotation)
+    option = copy(option)
+    option.rich_help_panel = panel
+    return parameter.replace(annotation=Annotated[base, option])
 
 
 def retyped(context: typer.Context, *more: str, without: Collection[str] = ("json",)) -> str:
-    """The command as it was typed.
+    """Return the command line as it was entered.
 
     Args:
-        more: options to be added where it lacks them.
-        without: parameters, by their names in Python, that are left out.
+        more: options to add unless they are present.
+        without: Python names of parameters to leave out.
     """
-    words = ["cheaptalk", str(context.info_name)]
-    for one in context.command.params:
-        name, value = str(one.name), context.params.get(str(one.name))
+    words = context.command_path.split()
+    for parameter in context.command.params:
+        name, value = str(parameter.name), context.params.get(str(parameter.name))
         source = context.get_parameter_source(name)
         if value is None or source is None or source.name != "COMMANDLINE" or name in without:
             continue
-        if one.param_type_name == "argument":
+        if parameter.param_type_name == "argument":
             words.append(str(value))
         elif not isinstance(value, bool):
-            for each in value if isinstance(value, list | tuple) else [value]:
-                words += [one.opts[0], str(each)]
+            for item in value if isinstance(value, list | tuple) else [value]:
+                words += [parameter.opts[0], str(item)]
         else:
-            words.append((one.opts if value else one.secondary_opts)[0])
+            words.append((parameter.opts if value else parameter.secondary_opts)[0])
     return shlex.join([*words, *(option for option in more if option not in words)])
 
 
 def pair(
-    written: str, form: str, option: str, *, last: bool = False, empty: bool = False
+    text: str, form: str, option: str, *, last: bool = False, empty: bool = False
 ) -> tuple[str, str]:
-    """The two sides of what is written behind an option with an equals sign in between.
+    """Split an option's value at an equals sign.
 
     Args:
-        form: how it is to be written, as in NAME=VALUE.
-        option: the option.
-        last: divide at the last equals sign, as the left side may hold one; else at the first.
-        empty: whether the right side may be empty.
+        form: expected form for the error message, e.g. NAME=VALUE.
+        option: name of the option.
+        last: split at the last equals sign instead of the first.
+        empty: allow an empty right side.
 
     Raises:
-        BadParameter: it is not of this form.
+        BadParameter: the value does not have this form.
     """
-    halves = written.rpartition("=") if last else written.partition("=")
-    left, equals, right = (half.strip() for half in halves)
-    if not (left and equals and (right or empty)):
-        raise typer.BadParameter(f'"{written}" is not {form}', param_hint=option)
-    return left, right
+    parts = text.rpartition("=") if last else text.partition("=")
+    name, equals, value = (part.strip() for part in parts)
+    if not (name and equals and (value or empty)):
+        raise typer.BadParameter(f'expected {form}, got "{text}"', param_hint=option)
+    return name, value
 
 
-def parameters(written: Sequence[str], option: str = "--set") -> dict[str, Any]:
-    """A game's parameters as written behind ``--set``, each NAME=VALUE with the value in YAML.
-
-    Args:
-        option: the option, if it is another.
-    """
-    sides = [pair(one, "NAME=VALUE", option, empty=True) for one in written]
-    return {name: _yaml(value) for name, value in sides}
+def parameters(texts: Sequence[str], option: str = "--set") -> dict[str, Any]:
+    """Return the values of an option of the form NAME=VALUE, with VALUE in YAML."""
+    pairs = [pair(text, "NAME=VALUE", option, empty=True) for text in texts]
+    return {name: _yaml(value) for name, value in pairs}
 
 
-def player_entry(written: str) -> Any:
-    """A player as a roster entry: a strategy's name, a model string, or an entry in YAML.
+def player_entry(text: str) -> Any:
+    """Return a roster entry from a strategy's name, a model string, or YAML.
 
     >>> player_entry("linear"), player_entry("openai/gpt-4o")
     ({'strategy': 'linear'}, {'model': 'openai/gpt-4o'})
@@ -270,60 +323,60 @@ def player_entry(written: str) -> Any:
     {'strategy': 'linear', 'start': 0.9}
 
     Raises:
-        StudyError: it is not YAML.
+        StudyError: the text is invalid YAML.
     """
-    return ct.players.seats.entry_of(_yaml(written))
+    return ct.players.seats.entry_of(_yaml(text))
 
 
-def _yaml(written: str) -> Any:
+def _yaml(text: str) -> Any:
     try:
-        ct.models.model_strings.refuse_secrets(written)
+        ct.models.model_strings.refuse_secrets(text)
     except ValueError as error:
         raise ct.StudyError(str(error)) from None
     try:
-        return ct.yaml_files.parse_yaml(written)
+        return ct.yaml_files.parse_yaml(text)
     except ValueError as error:
-        raise ct.StudyError(f"{written} cannot be read as YAML: {error}") from None
+        raise ct.StudyError(f"{text} is not valid YAML: {error}") from None
 
 
-def cap_of(written: Sequence[str]) -> ct.studies.Cap:
-    """Caps as written behind ``--budget``: NAME=NUMBER, with commas between or behind several.
+def cap_of(texts: Sequence[str]) -> ct.studies.Cap:
+    """Return the caps of ``--budget``: NAME=NUMBER, separated by commas or repeated.
 
-    A cap that is lifted with ``none`` is among the fields that are set, and is None.
+    A cap of ``none`` is lifted: its field is set, to None.
 
     >>> cap_of(["calls=500,dollars=2.5", "tokens=none"]).model_dump(exclude_unset=True)
     {'calls': 500, 'tokens': None, 'dollars': 2.5}
 
     Raises:
-        BadParameter: one is not NAME=NUMBER, is no cap, or stands twice.
+        BadParameter: a cap is malformed, unknown or duplicated.
     """
     caps: dict[str, float | None] = {}
-    for one in (part for text in written for part in text.split(",")):
-        name, _, value = (part.strip() for part in one.partition("="))
+    for item in (part for text in texts for part in text.split(",")):
+        name, _, value = (part.strip() for part in item.partition("="))
         if name in caps:
-            raise _no_cap(f"{name} stands twice")
+            raise _invalid_cap(f"duplicate cap: {name}")
         try:
             caps[name] = None if value == LIFTED else float(value)
         except ValueError:
-            raise _no_cap(f'"{one}" is not NAME=NUMBER; write {CAPS}') from None
+            raise _invalid_cap(f'expected {CAPS}, got "{item}"') from None
     try:
         return ct.studies.Cap.model_validate(caps)
     except ValueError as error:
-        raise _no_cap(ct.rules.errors.problem_of(error) or str(error)) from None
+        raise _invalid_cap(ct.rules.errors.problem_of(error) or str(error)) from None
 
 
-def _no_cap(reason: str) -> typer.BadParameter:
+def _invalid_cap(reason: str) -> typer.BadParameter:
     return typer.BadParameter(reason, param_hint="--budget")
 
 
 def cache_at(cache: bool | None, file: Path | None) -> Path | None:
-    """Where the cache is, as the options say; None for no cache."""
+    """Return the response cache's path, or None if the options turn the cache off."""
     if cache is False:
         return None
     return file or (usual_cache() if cache else None)
 
 
 def usual_cache() -> Path:
-    """Where the cache is unless an option says otherwise."""
+    """Return the default path of the response cache."""
     folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(folder) / "cheaptalk" / "replies.sqlite"

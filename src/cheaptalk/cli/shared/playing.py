@@ -1,41 +1,21 @@
-"""Playing a study from the command line: its options, and what is said of its course and end."""
+"""Running a study from the command line: options, cost estimate, progress and summary."""
 
 from __future__ import annotations
 
-import math
-import os
 import shlex
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
 import cheaptalk as ct
 from cheaptalk.cli import shared
-from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.cost_preview import costs
-from cheaptalk.cli.shared.lookup import (
-    check_free,
-    check_seated,
-    naming,
-    opened,
-)
-from cheaptalk.cli.shared.options import (
-    CacheFileOption,
-    CacheOption,
-    ConcurrencyOption,
-    JsonOption,
-    NoEstimateOption,
-    PricesOption,
-    TrackOption,
-    cache_at,
-)
+from cheaptalk.cli.shared.lookup import check_free, check_seated, naming, opened
+from cheaptalk.cli.shared.play_options import PlayOptions
 from cheaptalk.cli.shared.printing import err, hint, is_terminal, out, print_json, say
 from cheaptalk.cli.shared.progress import StatusLine, on_terminal
 from cheaptalk.cli.shared.sentences import (
@@ -44,122 +24,18 @@ from cheaptalk.cli.shared.sentences import (
     cost_text,
     counted,
     excluded_text,
-    set_aside_text,
     state_notes,
+    superseded_text,
 )
 from cheaptalk.cli.shared.watching import watched
 from cheaptalk.text import duration, steady
 
-GUESTS = "127.0.0.1:8140"
-"""Where guests come in unless another place is named."""
-WAITING = 3
-"""The exit status of a run that leaves calls in batches that have not ended."""
-
-
-@dataclass(frozen=True)
-class PlayOptions:
-    """How a study is to be played: the options that both commands have.
-
-    Raises:
-        BadParameter: two of them do not go together, or one is out of its range.
-    """
-
-    workers: Annotated[
-        int, typer.Option(min=1, help="Processes for scripted matches.", show_default="one a core")
-    ] = os.cpu_count() or 1
-    concurrency: ConcurrencyOption = None
-    patience: Annotated[
-        float,
-        typer.Option(min=0, help="Minutes for which a model's server may be overloaded or away."),
-    ] = 10
-    cache: CacheOption = None
-    cache_file: CacheFileOption = None
-    batch: Annotated[
-        bool,
-        typer.Option("--batch", help="Play in providers' batches: cheaper, one ply a batch, slow."),
-    ] = False
-    no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="With --batch: submit, and come back another time.")
-    ] = False
-    poll: Annotated[
-        float, typer.Option("--poll", min=0.01, help="Seconds between two looks at a batch.")
-    ] = 30
-    max_calls: Annotated[int | None, typer.Option(min=1, help="Calls that this run may make.")] = (
-        None
-    )
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Tokens that this run may use.")] = (
-        None
-    )
-    max_dollars: Annotated[float | None, typer.Option(help="Dollars that this run may spend.")] = (
-        None
-    )
-    limit: Annotated[
-        int | None,
-        typer.Option(min=1, help="Matches to play now, spread over games and pairings, to try."),
-    ] = None
-    game: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Play this game of the study alone now. Repeat it for several.",
-            autocompletion=completion.games,
-        ),
-    ] = None
-    prices: PricesOption = None
-    no_estimate: NoEstimateOption = False
-    on: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CLUSTER",
-            help="Let a Ray cluster play and call: ray, or ray://HOST:10001.",
-        ),
-    ] = None
-    guests: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="Where agents that come by themselves find their seats; port 0 takes any free "
-            "one.",
-            show_default="127.0.0.1:8140 where the study has guests",
-        ),
-    ] = None
-    track: TrackOption = None
-    telemetry: Annotated[
-        bool,
-        typer.Option(
-            "--telemetry",
-            envvar="CHEAPTALK_TELEMETRY",
-            show_envvar=True,
-            help="Send traces and metrics by OpenTelemetry, to where its own environment "
-            "variables say.",
-        ),
-    ] = False
-    allow_failures: Annotated[
-        bool, typer.Option("--allow-failures", help="Exit with 0 though matches failed.")
-    ] = False
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask before matches are set aside.")
-    ] = False
-    json: JsonOption = False
-
-    def __post_init__(self) -> None:
-        dollars = self.max_dollars
-        if self.no_wait and not self.batch:
-            raise typer.BadParameter("it goes with --batch", param_hint="--no-wait")
-        if dollars is not None and not 0 < dollars < math.inf:
-            hint = "--max-dollars"
-            raise typer.BadParameter(f"{dollars:g} is no amount to spend", param_hint=hint)
-        if self.on is not None:
-            ct.studies.check_address(self.on)
-
-    @property
-    def in_part(self) -> bool:
-        """Whether only a part of the study is to be played."""
-        return self.limit is not None or bool(self.game)
-
-    @property
-    def cache_at(self) -> Path | None:
-        """Where the cache of replies is; None for no cache."""
-        return cache_at(self.cache, self.cache_file)
+AGENT_SERVER = "127.0.0.1:8140"
+"""Default address at which remote agents connect."""
+EXIT_BATCHES = 3
+"""Exit status of a run that leaves calls in unfinished batches."""
+MAX_PROBLEMS = 10
+"""Maximum number of problems that are printed."""
 
 
 def play_study(
@@ -172,74 +48,78 @@ def play_study(
     *,
     again: str | None = None,
 ) -> ct.Progress:
-    """Play what is left of a study, and say what it takes and what came of it.
+    """Play the remaining matches of a study; print its estimate, progress and summary.
 
     Args:
-        name: where it was written, with which what is said against it begins.
+        name: source of the study, with which error messages begin.
         path: the store.
-        players, rosters: those of the command line, whom a pairing must seat.
-        again: the command that goes on, if that is not ``cheaptalk resume``. A run that leaves
-            nothing then says nothing at its end, nor does one that leaves failed matches only if
-            ``options`` allow failures. One that leaves others returns, too: the caller reports
-            what was played and what was not.
+        players, rosters: those of the command line, which pairings must include.
+        again: the command that continues, if it is not ``cheaptalk resume``. The caller then
+            reports the result: nothing is printed if all matches were played (or only failed
+            matches remain and ``options`` allow failures), and no exit status is raised.
 
     Raises:
-        CheaptalkError: it cannot be played.
-        Exit: some of it is left.
+        CheaptalkError: the study cannot be played.
+        Exit: matches remain.
     """
     check_free(path)
     prices = ct.models.load_prices(options.prices)
     cap = ct.studies.Cap(
         calls=options.max_calls, tokens=options.max_tokens, dollars=options.max_dollars
     )
-    batching = ct.studies.Batching(not options.no_wait, options.poll) if options.batch else None
+    batching = (
+        ct.studies.Batching(not options.no_wait, options.poll_interval) if options.batch else None
+    )
     with naming(name), opened(path) as earlier:
-        planned = ct.studies.lay_out(study, earlier)
-        check_seated(planned, players, rosters)
-        whole = planned
+        complete = ct.studies.lay_out(study, earlier)
+        check_seated(complete, players, rosters)
+        planned = complete
         if options.in_part:
-            planned = ct.studies.part(whole, earlier, games=options.game or (), limit=options.limit)
-        door = _door(planned, options)
+            planned = ct.studies.part(
+                complete, earlier, games=options.game or (), limit=options.max_matches
+            )
+        server = _agent_server(planned, options)
         checked = ct.studies.check(
-            planned, earlier, guests=door, prices=prices, cap=cap, batching=batching
+            planned, earlier, remote_agents=server, prices=prices, cap=cap, batching=batching
         )
         ct.studies.try_strategies(planned)
-        changes = None if earlier is None else ct.studies.changes(whole, earlier)
+        changes = None if earlier is None else ct.studies.changes(complete, earlier)
     for line in change_lines(changes):
         say(line, to=err, whole=True)
-    expected = {} if options.no_estimate else _announce(checked, path, options)
+    expected = {} if options.no_estimate else _print_estimate(checked, path, options)
     if changes is not None and changes.set_aside and not options.yes:
         _confirm(changes, path, again)
     started = time.monotonic()
-    seen: list[ct.Progress] = []
+    latest: list[ct.Progress] = []
     try:
-        with _open(door):
-            progress = _run(checked, path, options, expected, seen, door)
+        with _accept_agents(server):
+            progress = _run(checked, path, options, expected, latest, server)
     except KeyboardInterrupt:
-        for progress in seen:
-            _summarise(study, path, progress, time.monotonic() - started, options, again)
-        if seen:
-            on = f"go on with: {again or _resume(study, path, options, seen[0].left)}"
+        for progress in latest:
+            _summarize(study, path, progress, time.monotonic() - started, options, again)
+        if latest:
+            command = again or _resume(study, path, options, latest[0].left)
+            advice = f"continue with: {command}"
         else:
-            on = "nothing was played; run it again"
-        say(f"stopped; {on}", to=err, whole=True)
+            advice = "no match was played"
+        say(f"stopped; {advice}", to=err, whole=True)
         raise
     played = not progress.left or (options.allow_failures and not progress.halted)
     if again is None or not played or progress.waiting:
-        _summarise(study, path, progress, time.monotonic() - started, options, again)
+        _summarize(study, path, progress, time.monotonic() - started, options, again)
     if again is None:
         _exit_unless_played(progress, options)
     return progress
 
 
 def _exit_unless_played(progress: ct.Progress, options: PlayOptions) -> None:
-    """End with the exit status of a run that leaves matches.
+    """Exit with the status of a run that is incomplete.
 
     Raises:
-        Exit: it does.
+        Exit: matches remain.
     """
     if progress.waiting:
-        raise typer.Exit(WAITING)
+        raise typer.Exit(EXIT_BATCHES)
     if progress.left and (progress.halted or not options.allow_failures):
         raise typer.Exit(1)
 
@@ -249,158 +129,173 @@ def _run(
     path: str,
     options: PlayOptions,
     expected: Mapping[str, float],
-    seen: list[ct.Progress],
-    door: ct.models.guests.Door | None,
+    latest: list[ct.Progress],
+    server: ct.models.remote_agents.AgentServer | None,
 ) -> ct.Progress:
-    """Play, and let whoever watches know; what was told last is all that ``seen`` then holds."""
+    """Run a study and report its progress.
+
+    Args:
+        expected: calls per match by game.
+        latest: filled with the latest progress.
+        server: accepts the study's remote agents.
+    """
     name = checked.plan.study.name
     with (
         ct.Store.open(path, create=True) as store,
-        watched(options.track or (), options.telemetry, name) as (followers, onlooker),
+        watched(options.track or (), options.telemetry, name) as (followers, observer),
         _progress(name) as show,
     ):
 
-        def note(progress: ct.Progress) -> None:
-            seen[:] = [progress]
+        def report_progress(progress: ct.Progress) -> None:
+            latest[:] = [progress]
             show(progress)
             for follower in followers:
                 follower(progress)
 
         progress = ct.run(
-            checked, store, guests=door, workers=options.workers, concurrency=options.concurrency,
-            patience=60 * options.patience, progress=note, cache=options.cache_at,
-            expected=expected, onlooker=onlooker, on=options.on,
+            checked, store, remote_agents=server, workers=options.workers,
+            concurrency=options.concurrency, patience=options.retry_timeout,
+            progress=report_progress, cache=options.cache_at, expected=expected,
+            observer=observer, on=options.cluster,
         )  # fmt: skip
         for follower in followers:
             follower.conclude(store, name, progress)
     return progress
 
 
-def _door(planned: ct.Plan, options: PlayOptions) -> ct.models.guests.Door | None:
-    """Where the study's guests come in; None where it has none.
+def _agent_server(
+    planned: ct.Plan, options: PlayOptions
+) -> ct.models.remote_agents.AgentServer | None:
+    """Return the server for the study's remote agents; None if it has none.
 
     Raises:
-        CheaptalkError: the address is none, or cannot be used.
+        CheaptalkError: the address is invalid or unavailable.
     """
     models = {
-        ct.models.ModelName.parse(one.spec.model)
-        for one in planned.players().values() if isinstance(one.spec, ct.players.ModelSeat)
+        ct.models.ModelName.parse(player.spec.model)
+        for player in planned.players().values() if isinstance(player.spec, ct.players.ModelSeat)
     }  # fmt: skip
-    names = sorted(one.model for one in models if one.protocol == "guest")
-    if not names and options.guests is not None:
-        raise typer.BadParameter("no player of the study is a guest/NAME", param_hint="--guests")
+    names = sorted(name.model for name in models if name.protocol == "remote")
+    if not names and options.agent_server is not None:
+        raise typer.BadParameter(
+            "the study has no remote agent (a player remote/NAME)", param_hint="--agent-server"
+        )
     if not names:
         return None
-    address = options.guests or GUESTS
-    return ct.models.guests.door_at(address, names, patience=60 * options.patience)
+    address = options.agent_server or AGENT_SERVER
+    return ct.models.remote_agents.agent_server_at(address, names, patience=options.retry_timeout)
 
 
 @contextmanager
-def _open(door: ct.models.guests.Door | None) -> Iterator[None]:
-    """Let guests in, and say how they come."""
-    if door is None:
+def _accept_agents(server: ct.models.remote_agents.AgentServer | None) -> Iterator[None]:
+    """Accept remote agents, and print the address and token for each."""
+    if server is None:
         yield
         return
-    with door:
-        for name in door.names:
-            where = f"{door.url_of(name)} with the token {door.token_of(name)}"
-            say(f"guest {name} comes to {where}", to=err, whole=True)
-        if ct.models.providers.in_the_open(door.url):
-            say("what guests say there can be read on the way: put https before it", to=err)
+    with server:
+        for name in server.names:
+            target = f"{server.url_of(name)} with token {server.token_of(name)}"
+            say(f"remote agent {name}: connect to {target}", to=err, whole=True)
+        if ct.models.providers.in_the_open(server.url):
+            say("warning: agents connect without encryption; use an HTTPS proxy", to=err)
         yield
 
 
 def _confirm(changes: ct.studies.StudyChanges, store: str, again: str | None) -> None:
-    """Ask before matches are set aside, where somebody is there to answer.
+    """Ask for confirmation before matches are superseded.
 
     Args:
         again: as for :func:`play_study`.
 
     Raises:
-        CheaptalkError: nobody is.
-        Exit: the answer is no.
+        CheaptalkError: standard input is not a terminal.
+        Exit: the user declined.
     """
     if not is_terminal(sys.stdin):
         resume = f"cheaptalk resume {changes.study} {at_store(store)}"
-        apart = (
-            f"give the study another name, or go on with it as it is stored: {resume}"
+        alternative = (
+            f"rename the study, or continue the stored version with: {resume}"
             if again is None
-            else "or give the player another --name"
+            else "or set another --label"
         )
         raise ct.CheaptalkError(
-            f"{changes.study}: matches would be set aside; allow it with --yes, {apart}"
+            f"{changes.study}: stored matches would be superseded; allow it with --yes, "
+            f"{alternative}"
         )
-    if not typer.confirm("Go on?", err=True):
+    if not typer.confirm("Continue?", err=True):
         say("nothing was changed", to=err)
         raise typer.Exit(1)
 
 
-def _announce(checked: ct.studies.Checked, store: str, options: PlayOptions) -> dict[str, float]:
-    """Say what a run is going to cost, where it costs something and the price is known.
+def _print_estimate(
+    checked: ct.studies.Checked, store: str, options: PlayOptions
+) -> dict[str, float]:
+    """Print the estimated cost of a run, if a model has a known price above zero.
 
     Returns:
-        Calls of a match by game, as far as they were estimated.
+        Estimated calls per match, by game.
     """
     planned, prices = checked.plan, checked.prices
-    seats = [one.spec for one in planned.players().values()]
-    if any(isinstance(one, ct.players.ModelSeat) and costs(one.model, prices) for one in seats):
-        with opened(store) as there, err.status(f"{planned.study.name}: estimating"):
-            seen = ct.studies.outlook(
-                planned, there, prices, batch=options.batch, concurrency=options.concurrency
+    specs = [player.spec for player in planned.players().values()]
+    if any(isinstance(spec, ct.players.ModelSeat) and costs(spec.model, prices) for spec in specs):
+        with opened(store) as existing, err.status(f"{planned.study.name}: estimating"):
+            forecast = ct.studies.forecast(
+                planned, existing, prices, batch=options.batch, concurrency=options.concurrency
             )
-        assert seen.takes is not None
-        how = " at the prices of batches" if options.batch else ""
-        hits = "; what is in the cache costs nothing" if options.cache_at else ""
-        whole = f"estimated {seen.takes.line}{how}, {seen.takes.duration}{hits}"
-        for line in (whole, *seen.doubts):
-            say(f"{planned.study.name}: {line}", to=err, whole=True)
-        return {game: (calls.low + calls.high) / 2 for game, calls in seen.takes.lengths.items()}
+        estimate = forecast.takes
+        assert estimate is not None
+        basis = " at batch prices" if options.batch else ""
+        cached = "; cached responses are free" if options.cache_at else ""
+        line = f"estimated {estimate.line}{basis}, {estimate.duration}{cached}"
+        for text in (line, *forecast.doubts):
+            say(f"{planned.study.name}: {text}", to=err, whole=True)
+        return {game: (calls.low + calls.high) / 2 for game, calls in estimate.lengths.items()}
     return {}
 
 
 @contextmanager
 def _progress(name: str) -> Iterator[Callable[[ct.Progress], None]]:
-    """Something to give a run's progress to: a bar on a terminal, else a line now and then."""
+    """Yield a function that shows a run's progress: as a bar on a terminal, otherwise in lines."""
     if not on_terminal():
         lines = StatusLine()
 
-        def line(progress: ct.Progress) -> None:
+        def print_line(progress: ct.Progress) -> None:
             share = progress.done / progress.planned if progress.planned else 0.0
-            how_far = f"{name}: {progress.done:,} of {counted(progress.planned, 'match')}"
-            parts = [how_far, *_without_result(progress), *_beside(progress)]
+            ended = f"{name}: {progress.done:,} of {counted(progress.planned, 'match')}"
+            parts = [ended, *_without_result(progress), *_forecast(progress)]
             lines.print(", ".join(parts), share)
 
-        yield line
+        yield print_line
         return
     columns = (
         shared.consoles.TextColumn("{task.description}"), shared.consoles.BarColumn(),
         shared.consoles.MofNCompleteColumn(), shared.consoles.TextColumn("{task.fields[rate]}"),
-        shared.consoles.TextColumn("{task.fields[beside]}", style="yellow", markup=False),
+        shared.consoles.TextColumn("{task.fields[notes]}", style="yellow", markup=False),
     )  # fmt: skip
     with shared.consoles.Progress(*columns, console=err.console, transient=True) as bar:
-        task = bar.add_task(name, total=None, rate="", beside="")
+        task = bar.add_task(name, total=None, rate="", notes="")
         started = time.monotonic()
 
-        def show(progress: ct.Progress) -> None:
-            now = progress.here - progress.before
-            rate = now / max(time.monotonic() - started, 1e-9)
+        def update_bar(progress: ct.Progress) -> None:
+            played = progress.here - progress.before
+            rate = played / max(time.monotonic() - started, 1e-9)
             bar.update(
                 task, total=progress.planned, completed=progress.done + progress.failed,
-                rate=f"{rate:,.0f}/s" if now else "",
-                beside=", ".join([*_without_result(progress), *_beside(progress)]),
+                rate=f"{rate:,.0f}/s" if played else "",
+                notes=", ".join([*_without_result(progress), *_forecast(progress)]),
             )  # fmt: skip
 
-        yield show
+        yield update_bar
 
 
 def _without_result(progress: ct.Progress) -> list[str]:
-    """How many matches have no result, beside how many have ended."""
+    """Return the numbers of forfeited and failed matches, as text."""
     counts = ((progress.forfeited, "forfeited"), (progress.failed, "failed"))
-    return [f"{count:,} {how}" for count, how in counts if count]
+    return [f"{count:,} {status}" for count, status in counts if count]
 
 
-def _beside(progress: ct.Progress) -> list[str]:
-    """What there is to say of a run besides how far it is."""
+def _forecast(progress: ct.Progress) -> list[str]:
+    """Return a run's remaining time and cost, spending and notices, as text."""
     parts = []
     if progress.seconds_left is not None and progress.left:
         parts.append(f"about {duration(steady(progress.seconds_left))} left")
@@ -410,26 +305,25 @@ def _beside(progress: ct.Progress) -> list[str]:
     return [*parts, progress.batches] if progress.batches else parts
 
 
-def _resume(study: ct.Study, path: str, options: PlayOptions, left: int | None) -> str:
-    """The command that goes on with a study.
+def _resume(study: ct.Study, path: str, options: PlayOptions, remaining: int | None) -> str:
+    """Return the command that continues a study.
 
     Args:
-        left: matches that were to be played and are left; None to go on with all of the study.
+        remaining: remaining matches of the requested part; None to continue with the entire study.
     """
-    again = f"cheaptalk resume {study.name} {at_store(path)}"
-    return again + _options(options, left)
+    return f"cheaptalk resume {study.name} {at_store(path)}{_options(options, remaining)}"
 
 
-def _options(options: PlayOptions, left: int | None) -> str:
-    """The options with which to go on: in batches as before, and with the same part."""
+def _options(options: PlayOptions, remaining: int | None) -> str:
+    """Return the options that continue the same part of a study, in batches if it was before."""
     parts = ["--batch"] if options.batch else []
-    if left and options.in_part:
+    if remaining and options.in_part:
         parts += [f"--game {shlex.quote(game)}" for game in options.game or ()]
-        parts += [f"--limit {left}"] if options.limit is not None else []
+        parts += [f"--max-matches {remaining}"] if options.max_matches is not None else []
     return "".join(f" {part}" for part in parts)
 
 
-def _summarise(
+def _summarize(
     study: ct.Study,
     path: str,
     progress: ct.Progress,
@@ -470,17 +364,17 @@ def _summarise(
         return
     played = progress.here - progress.before
     others = f", {progress.elsewhere:,} by other runs" if progress.elsewhere else ""
-    rate = f", {played / seconds:,.0f} a second" if played else ""
+    rate = f", {played / seconds:,.0f} per second" if played else ""
     say(
         f"{study.name}: {progress.how_far} ({progress.before:,} before, {played:,} now in "
         f"{seconds:,.1f} s{rate}{others})"
     )
-    for problem, count in progress.problems.most_common(10):
+    for problem, count in progress.problems.most_common(MAX_PROBLEMS):
         say(f"  {count:,} x {problem}")
-    if len(progress.problems) > 10:
-        further = counted(len(progress.problems) - 10, "further problem")
+    if len(progress.problems) > MAX_PROBLEMS:
+        further = counted(len(progress.problems) - MAX_PROBLEMS, "further problem")
         out.print(f"  and {further}: cheaptalk status")
-    for line in _rates(progress.kinds):
+    for line in _validity_lines(progress.kinds):
         say(f"  {line}")
     for note in _notes(progress):
         say(f"  {note}")
@@ -491,71 +385,72 @@ def _summarise(
     hint(_next_step(study, path, progress, options, again))
 
 
-def _rates(answers: dict[str, Counter[str]]) -> Iterator[str]:
-    """How many of each player's answers were of each kind, a line each, unless all went well.
+def _validity_lines(responses: dict[str, Counter[str]]) -> Iterator[str]:
+    """Yield the shares of valid and invalid responses of each player, unless all are valid.
 
-    >>> list(_rates({"model": Counter(ok=15, timed_out=5)}))
-    ['20 answers of model: 75.0 % ok, 25.0 % timed out']
+    >>> list(_validity_lines({"model": Counter(ok=15, timed_out=5)}))
+    ['model: 20 responses, 75.0 % ok, 25.0 % timed out']
     """
-    if not any(kinds.keys() - {"ok"} for kinds in answers.values()):
+    if not any(kinds.keys() - {"ok"} for kinds in responses.values()):
         return
-    for player, kinds in sorted(answers.items()):
+    for player, kinds in sorted(responses.items()):
         total = kinds.total()
         shares = [f"{100 * n / total:.1f} % {kind}" for kind, n in kinds.most_common()]
-        said = ", ".join(shares).replace("_", " ")
-        yield f"{counted(total, 'answer')} of {player}: {said}"
+        yield f"{player}: {counted(total, 'response')}, {', '.join(shares).replace('_', ' ')}"
 
 
 def _next_step(
     study: ct.Study, path: str, progress: ct.Progress, options: PlayOptions, typed: str | None
 ) -> str:
-    """What there is to do after a run: to report it, or what helps it on.
+    """Return advice on what to do after a run.
 
     Args:
-        typed: the command that goes on, where that is not ``cheaptalk resume``.
+        typed: the command that continues, if it is not ``cheaptalk resume``.
     """
-    where = at_store(path)
+    store = at_store(path)
     if progress.rest and not progress.left:
         rest = counted(progress.rest, "match")
         again = _resume(study, path, options, None)
-        return f"{rest} of the study left; play the rest with: {again}"
+        return f"{rest} of the study remaining; play the rest with: {again}"
     if not progress.left:
-        return f"report it with: cheaptalk report {study.name} {where}"
-    left = f"{progress.left:,} left"
+        return f"report it with: cheaptalk report {study.name} {store}"
+    remaining = f"{progress.left:,} remaining"
     used_up = progress.used_up >= progress.left
-    again = f"cheaptalk run FILE {where}{_options(options, progress.left)}"
-    on = typed or _resume(study, path, options, progress.left)
-    left += "" if typed is None else ", what was played is kept"
+    again = f"cheaptalk run FILE {store}{_options(options, progress.left)}"
+    command = typed or _resume(study, path, options, progress.left)
+    remaining += "" if typed is None else " (completed matches are kept)"
     if progress.short and progress.uncountable:
-        return f"{left}; cap calls instead of tokens and dollars in the study's file, then: {again}"
+        return (
+            f"{remaining}; in the study file, limit calls instead of tokens and dollars, "
+            f"then run: {again}"
+        )
     if progress.short or used_up:
         cap = "the budget" if progress.short else "budget.per_match"
-        return f"{left}; raise {cap} in the study's file, then: {again}"
+        return f"{remaining}; increase {cap} in the study file, then run: {again}"
     if progress.uncountable:
-        return f"{left}; cap calls instead: {on} --max-calls N"
+        return f"{remaining}; limit calls instead: {command} --max-calls N"
     if progress.used_up:
-        left += f", {progress.used_up:,} of them until budget.per_match is raised"
-    return f"{left}; go on with: {on}"
+        remaining += f", of which {progress.used_up:,} need a larger budget.per_match"
+    return f"{remaining}; continue with: {command}"
 
 
 def _notes(progress: ct.Progress) -> Iterator[str]:
-    """What there is to say of a run's matches that do not count, and of its calls."""
+    """Yield notes on a run's excluded matches, calls and cost."""
     if progress.set_aside:
-        yield set_aside_text(progress.set_aside)
+        yield superseded_text(progress.set_aside)
     if any(progress.excluded):
         yield excluded_text(progress.excluded)
     if progress.unresolved:
-        lost = counted(progress.unresolved, "call")
-        yield f"{lost} of an earlier run stayed without a reply"
+        yield f"{counted(progress.unresolved, 'call')} of an earlier run never got a response"
     if progress.cost is not None and progress.cost.sendings:
-        yield f"the study has taken {cost_text(progress.cost)}"
+        yield f"cost of the study so far: {cost_text(progress.cost)}"
     if progress.cached is not None:
         yield str(progress.cached)
     if progress.log_open:
         yield (
-            "another program was reading the store when the run ended, so that its file lacks the "
-            "last matches without the -wal file beside it: copy it with cheaptalk copy"
+            "another program is reading the store, so its latest matches are still in the -wal "
+            "file beside it: copy the store with cheaptalk store copy, not as a file"
         )
     if progress.waiting:
-        waiting = counted(progress.waiting, "call")
-        yield f"{waiting} {'is' if progress.waiting == 1 else 'are'} in batches that have not ended"
+        calls = counted(progress.waiting, "call")
+        yield f"{calls} waiting in unfinished batches"

@@ -1,4 +1,4 @@
-"""How commands print: text, tables and JSON."""
+"""Printing of text, tables and JSON."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from cheaptalk.text import visible
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a standard stream is a terminal; one that is closed is none."""
+    """Return whether a standard stream is a terminal; a closed stream is not."""
     return stream is not None and stream.isatty()
 
 
 class Output:
-    """Standard output, or standard error; its console is made when something is first printed."""
+    """Standard output or standard error; its console is created at the first use."""
 
     def __init__(self, stream: Literal["stdout", "stderr"]) -> None:
         self.stream = stream
@@ -36,86 +36,86 @@ class Output:
 
     @property
     def console(self) -> shared.consoles.SafeConsole:
-        """Where it is drawn; what is drawn there is not seen while this is quiet."""
+        """The rich console, which prints nothing if the output is quiet."""
         self._console.quiet = self.quiet
         return self._console
 
-    def print(self, *things: Any, **how: Any) -> None:
+    def print(self, *objects: Any, **options: Any) -> None:
         """Print as :meth:`rich.console.Console.print` does."""
-        self.console.print(*things, **how)
+        self.console.print(*objects, **options)
 
     def status(self, status: str | shared.consoles.Text) -> shared.consoles.Status:
-        """A line that says what is being done while it is."""
+        """Show a status line while an operation runs."""
         return self.console.status(status)
 
 
 out = Output("stdout")
-"""Where results are printed."""
+"""Output for results."""
 hints = Output("stdout")
-"""Where a command says what can be done next, behind its results."""
+"""Output for advice on the next step, after the results."""
 err = Output("stderr")
-"""Where all else is said that a command says: how far it is, what it may cost, warnings."""
+"""Output for progress, estimates and warnings."""
 errors = Output("stderr")
-"""Where errors are printed, which are always seen."""
+"""Output for errors, which are printed even with --quiet."""
 
 
-class _Told(logging.Handler):
-    """Prints what is logged."""
+class _LogPrinter(logging.Handler):
+    """Prints log records on standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
         say(record.getMessage(), to=err, whole=True, style="dim")
 
 
 LOG = logging.getLogger("cheaptalk")
-TOLD = _Told()
+LOG_PRINTER = _LogPrinter()
 
 
 @contextmanager
 def usual_volume() -> Iterator[None]:
-    """Begin and end at the volume that no option has changed."""
+    """Reset --quiet and --verbose after a command."""
     with ExitStack() as after:
-        after.callback(verbose, wanted=False)
-        after.callback(quiet, wanted=False)
+        after.callback(verbose, enabled=False)
+        after.callback(quiet, enabled=False)
         yield
 
 
-def quiet(wanted: bool) -> None:
-    """Print nothing but results and errors, where that is wanted."""
-    err.quiet = hints.quiet = wanted
+def quiet(enabled: bool) -> None:
+    """Print only results and errors, if enabled."""
+    err.quiet = hints.quiet = enabled
 
 
-def verbose(wanted: bool) -> None:
-    """Print what is logged, too, where that is wanted."""
-    LOG.setLevel(logging.DEBUG if wanted else logging.NOTSET)
-    (LOG.addHandler if wanted else LOG.removeHandler)(TOLD)
+def verbose(enabled: bool) -> None:
+    """Also print log records, if enabled."""
+    LOG.setLevel(logging.DEBUG if enabled else logging.NOTSET)
+    (LOG.addHandler if enabled else LOG.removeHandler)(LOG_PRINTER)
 
 
 def is_verbose() -> bool:
-    """Whether what is logged is printed."""
-    return TOLD in LOG.handlers
+    """Return whether log records are printed."""
+    return LOG_PRINTER in LOG.handlers
 
 
 def say(text: object, *, to: Output = out, whole: bool = False, style: str | None = None) -> None:
-    """Print a text as it is: nothing in it is markup.
+    """Print a text without interpreting markup.
 
     Args:
-        whole: leave its lines whole, as commands to copy must be.
+        whole: do not wrap lines, e.g. of commands to copy.
     """
     to.print(text, markup=False, soft_wrap=True if whole else None, style=style)
 
 
 def hint(text: str) -> None:
-    """Say what can be done next, in whole lines; nothing where only results are wanted."""
+    """Print advice on the next step, without wrapping lines; nothing with --quiet."""
     say(text, to=hints, whole=True)
 
 
 def escaped(text: str) -> str:
-    """A text as it stands in a line with markup: nothing in it is markup."""
+    """Return a text with markup escaped."""
     return shared.consoles.escape(text)
 
 
 def say_boxed(text: str, title: str | None = None) -> None:
-    """Print a text in a box on a terminal; elsewhere behind its title, if it has one."""
+    """Print a text in a box on a terminal, otherwise after its title, if any."""
     console = out.console
     if console.soft_wrap:
         say(f"{title}: {text}" if title else text)
@@ -124,7 +124,7 @@ def say_boxed(text: str, title: str | None = None) -> None:
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON on standard output; undefined and infinite numbers are null."""
+    """Print data as JSON on standard output; NaN and infinite numbers become null."""
     sys.stdout.write(ct.records.encoding.standard_json(data, indent=2, default=str) + "\n")
 
 
@@ -135,28 +135,32 @@ def print_table(
     *,
     right: Collection[str] = (),
 ) -> None:
-    """Print a table; numbers stand right, and columns named so."""
+    """Print a table.
+
+    Args:
+        right: columns to align right, besides columns of numbers.
+    """
     if title is not None:
         say(title, style="italic")
-    stand = [
-        place
-        for place, column in enumerate(columns)
-        if column in right or (rows and all(isinstance(row[place], int | float) for row in rows))
+    right_aligned = [
+        index
+        for index, column in enumerate(columns)
+        if column in right or (rows and all(isinstance(row[index], int | float) for row in rows))
     ]
     cells = [[f"{c:,}" if isinstance(c, int) else visible(str(c)) for c in row] for row in rows]
     width = None if out.console.soft_wrap else out.console.width
-    head, lines = shared.layout.table_lines(columns, cells, width, stand)
-    for some, style in ((head, "bold"), (lines, None)):
-        if some:
-            say("\n".join(some), whole=True, style=style)
+    head, lines = shared.layout.table_lines(columns, cells, width, right_aligned)
+    for block, style in ((head, "bold"), (lines, None)):
+        if block:
+            say("\n".join(block), whole=True, style=style)
 
 
-def print_batches(found: Sequence[ct.records.BatchSummary]) -> None:
-    """Print providers' batches as a table."""
-    short = ct.models.model_strings.short_names(one.model for one in found)
+def print_batches(batches: Sequence[ct.records.BatchSummary]) -> None:
+    """Print batches submitted to providers as a table."""
+    short = ct.models.model_strings.short_names(batch.model for batch in batches)
     rows: list[list[object]] = [
-        [one.name or "", short[one.model], one.state, one.calls,
-         f"{(time.time() - one.planned) / 3600:,.1f} h ago"]
-        for one in found
+        [batch.name or "", short[batch.model], batch.state, batch.calls,
+         f"{(time.time() - batch.planned) / 3600:,.1f} h ago"]
+        for batch in batches
     ]  # fmt: skip
-    print_table(None, ["batch", "model", "state", "calls", "planned"], rows)
+    print_table(None, ["batch", "model", "state", "calls", "created"], rows)

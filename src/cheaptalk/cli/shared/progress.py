@@ -1,4 +1,4 @@
-"""How far something is: in place on a terminal, a line now and then elsewhere."""
+"""Progress display: a line in place on a terminal, otherwise a new line at intervals."""
 
 import sys
 import time
@@ -8,55 +8,58 @@ from contextlib import contextmanager
 from cheaptalk.cli import shared
 from cheaptalk.cli.shared.printing import err, is_terminal
 
-EVERY = 5.0
-"""Seconds between two plain lines of progress, at the least."""
-SELDOM = 30.0
-"""Seconds after which a line comes though little has happened."""
+MIN_INTERVAL = 5.0
+"""Minimum seconds between two lines of progress off a terminal."""
+MAX_INTERVAL = 30.0
+"""Seconds after which a line is printed even without much progress."""
 STEP = 0.05
-"""Share of the whole that is worth a line before that."""
-OFTEN = 0.2
-"""Seconds between two looks at a line that stays in place."""
+"""Share of the work after which a line is printed before that."""
+REFRESH_INTERVAL = 0.2
+"""Seconds between two updates of the line on a terminal."""
 
 
 def on_terminal() -> bool:
-    """Whether somebody watches standard error."""
+    """Return whether standard error is a terminal."""
     return is_terminal(sys.stderr)
 
 
 class StatusLine:
-    """Says how far something is, each time a while after the time before."""
+    """Prints progress at limited intervals."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
         self._share = 0.0
 
     def print(self, line: str, share: float | None = None) -> None:
-        """Print a line below the last one, if that is long enough ago.
+        """Print a line, unless the last one is too recent.
 
         Args:
-            share: of the whole that is done: long enough is sooner where it has grown; None where
-                nobody can tell.
+            share: share of the work that is done, which shortens the interval if it has grown by
+                :data:`STEP`; None if it is unknown.
         """
         grown = share is None or share - self._share >= STEP
-        if self._due(EVERY if grown else SELDOM):
+        if self._due(MIN_INTERVAL if grown else MAX_INTERVAL):
             self._share = share or 0.0
             err.print(line, markup=False, soft_wrap=True)
 
     @contextmanager
     def shown(self, line: str) -> Iterator[Callable[[str], None]]:
-        """Something to give lines to; on a terminal each takes the place of the one before.
+        """Yield a function that shows a line; on a terminal it replaces the line before.
 
         Args:
-            line: the first.
+            line: the first line.
         """
         if not on_terminal():
             self.print(line)
             yield self.print
             return
         with err.status(shared.consoles.Text(line)) as status:
-            yield (
-                lambda line: status.update(shared.consoles.Text(line)) if self._due(OFTEN) else None
-            )
+
+            def update(line: str) -> None:
+                if self._due(REFRESH_INTERVAL):
+                    status.update(shared.consoles.Text(line))
+
+            yield update
 
     def _due(self, seconds: float) -> bool:
         now = time.monotonic()

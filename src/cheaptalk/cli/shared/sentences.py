@@ -1,4 +1,4 @@
-"""What several commands say of calls, money and matches, each in one line."""
+"""Messages on calls, cost and matches that several commands print."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Iterator
 
 import cheaptalk as ct
 
-MOST_DIFFERENCES = 10
-"""Differences between two forms of a study that are named."""
+MAX_DIFFERENCES = 10
+"""Maximum number of differences between two versions of a study that are printed."""
 
 
-def counted(number: int, what: str) -> str:
-    """So many of something, as :func:`cheaptalk.rules.counted` words it."""
-    return ct.rules.counted(number, what)
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun in singular or plural, e.g. "3 matches"."""
+    return ct.rules.counted(number, noun)
 
 
 def cost_text(cost: ct.records.Cost) -> str:
-    """What calls took.
+    """Return the calls, tokens and dollars of a cost as text.
 
     >>> cost_text(ct.records.Cost(calls=3, dollars=0.25, unpriced=1))
-    '3 calls, 0 tokens, $0.25, 1 of unknown price'
+    '3 calls, 0 tokens, $0.25, 1 without a known price'
     >>> cost_text(ct.records.Cost(calls=36, unpriced=36, uncounted=36))
-    '36 calls, tokens unknown for 36 of them, 36 of unknown price'
+    '36 calls, tokens unknown for 36 of them, 36 without a known price'
     >>> cost_text(ct.records.Cost(calls=1, implausible=1, dollars=0.25))
-    '1 call, 0 tokens, 1 call with usage that cannot be true, counted by our estimate, $0.25'
+    '1 call, 0 tokens, 1 call with implausible usage (estimated instead), $0.25'
     """
     parts = [counted(cost.calls, "call")]
     if cost.tokens or not (cost.uncounted or cost.unresolved):
@@ -33,29 +33,26 @@ def cost_text(cost: ct.records.Cost) -> str:
         parts.append(_uncounted(cost.uncounted))
     if cost.implausible:
         calls = counted(cost.implausible, "call")
-        parts.append(f"{calls} with usage that cannot be true, counted by our estimate")
+        parts.append(f"{calls} with implausible usage (estimated instead)")
     if cost.dollars_known is not None:
         parts.append(ct.studies.money(cost.dollars))
     if cost.unpriced:
-        parts.append(f"{cost.unpriced:,} of unknown price")
+        parts.append(f"{cost.unpriced:,} without a known price")
     if cost.unresolved:
-        parts.append(f"{cost.unresolved:,} without a reply")
+        parts.append(f"{cost.unresolved:,} without a response")
     if cost.unreached:
-        parts.append(f"{counted(cost.unreached, 'attempt')} that reached no server")
+        parts.append(f"{counted(cost.unreached, 'attempt')} that did not reach a server")
     return ", ".join(parts)
 
 
 def spent(state: ct.studies.RunState) -> str:
-    """What a study has cost so far, of what it may.
-
-    Dollars are left out where nobody knows them.
-    """
+    """Return the spending of a study and its budget as text; unknown dollars are omitted."""
     parts = []
     for unit in ct.studies.UNITS:
-        used, most = getattr(state, unit), state.budget.get(unit)
-        if most is not None and used is not None:
-            so_far = ct.studies.money(used) if unit == "dollars" else f"{used:,}"
-            parts.append(f"{so_far} of {ct.studies.amount_text(unit, most)}")
+        used, cap = getattr(state, unit), state.budget.get(unit)
+        if cap is not None and used is not None:
+            amount = ct.studies.money(used) if unit == "dollars" else f"{used:,}"
+            parts.append(f"{amount} of {ct.studies.amount_text(unit, cap)}")
         elif used or (used is not None and not (unit == "tokens" and state.uncounted)):
             parts.append(ct.studies.amount_text(unit, used))
         if unit == "tokens" and state.uncounted:
@@ -64,56 +61,59 @@ def spent(state: ct.studies.RunState) -> str:
 
 
 def _uncounted(calls: int) -> str:
-    """What is said of calls that brought no count of tokens."""
+    """Return a note on calls whose responses had no token counts."""
     return f"tokens unknown for {calls:,} of them"
 
 
 def state_notes(state: ct.studies.RunState | None) -> list[str]:
-    """What a run has spent, and its notice if it has one; nothing before there is a state."""
-    return [] if state is None else [one for one in (spent(state), state.notice) if one]
+    """Return a run's spending and its notice, if any."""
+    return [] if state is None else [text for text in (spent(state), state.notice) if text]
 
 
-def excluded_text(found: ct.records.Excluded) -> str:
-    """What a study's policy for matches without an answer has come to.
+def excluded_text(excluded: ct.records.Excluded) -> str:
+    """Return the numbers of matches that a study's ``unanswered`` policy excluded and replaced.
 
-    >>> excluded_text(ct.records.Excluded(dropped=1, redealt=1))
-    '1 match dropped from measures, 1 match dealt afresh'
+    >>> excluded_text(ct.records.Excluded(dropped=1, replaced=1))
+    '1 match excluded from metrics, 1 replacement match'
     """
-    dropped, redealt = (counted(number, "match") for number in found)
-    return f"{dropped} dropped from measures, {redealt} dealt afresh"
+    dropped, replacements = excluded
+    return (
+        f"{counted(dropped, 'match')} excluded from metrics, "
+        f"{counted(replacements, 'replacement match')}"
+    )
 
 
-def set_aside_text(count: int) -> str:
-    """What has become of matches that a study no longer plans.
+def superseded_text(count: int) -> str:
+    """Return a note on matches that the study's plan no longer contains.
 
-    >>> set_aside_text(1)
-    '1 match of earlier forms of the study set aside: in the store and its exports, but not counted'
+    >>> superseded_text(1)
+    '1 match superseded by changes to the study: stored and exported, but not in results'
     """
     return (
-        f"{counted(count, 'match')} of earlier forms of the study set aside: in the store "
-        "and its exports, but not counted"
+        f"{counted(count, 'match')} superseded by changes to the study: stored and exported, "
+        "but not in results"
     )
 
 
 def change_lines(changes: ct.studies.StudyChanges | None) -> Iterator[str]:
-    """What running a study would change about what the store has of it, a line each.
+    """Yield how the study differs from its stored version, a line each.
 
-    >>> seed = "seed is 1; what is stored has 0"
+    >>> seed = "seed is 1 (stored: 0)"
     >>> list(change_lines(ct.studies.StudyChanges("small", [seed], 4, 0, 6)))
-    ['small: seed is 1; what is stored has 0', 'small: its 4 recorded matches stay, and 2 are new']
+    ['small: seed is 1 (stored: 0)', 'small: its 4 recorded matches are kept, and 2 are new']
     """
     if changes is None or changes.line is None:
         return
-    for difference in changes.differences[:MOST_DIFFERENCES]:
+    for difference in changes.differences[:MAX_DIFFERENCES]:
         yield f"{changes.study}: {difference}"
-    if len(changes.differences) > MOST_DIFFERENCES:
-        further = counted(len(changes.differences) - MOST_DIFFERENCES, "further difference")
+    if len(changes.differences) > MAX_DIFFERENCES:
+        further = counted(len(changes.differences) - MAX_DIFFERENCES, "further difference")
         yield f"{changes.study}: and {further}"
     yield f"{changes.study}: {changes.line}"
 
 
 def at_store(store: str) -> str:
-    """The option that names a store, as it is to be typed; a password is left out.
+    """Return the ``--store`` option for a store; passwords are removed.
 
     >>> at_store("my store")
     "--store 'my store'"
@@ -122,9 +122,9 @@ def at_store(store: str) -> str:
 
 
 def see_verdicts(study: str, store: str) -> str:
-    """The command that shows what judges said.
+    """Return the command that shows judges' verdicts.
 
     >>> see_verdicts("a", "my store")
-    "cheaptalk judge a --report --store 'my store'"
+    "cheaptalk judge run a --results-only --store 'my store'"
     """
-    return f"cheaptalk judge {study} --report {at_store(store)}"
+    return f"cheaptalk judge run {study} --results-only {at_store(store)}"

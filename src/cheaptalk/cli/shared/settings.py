@@ -1,8 +1,8 @@
-"""What holds where neither an option nor the environment says: ``.env``, then a user's settings.
+"""Defaults of options: ``.env`` in the working folder, then the user's settings file.
 
-``.env`` in the working folder may set keys of providers and a few of our own variables. It lies
-where studies lie, and may come with them: what says where keys go, such as
-``CHEAPTALK_PROVIDERS``, or how programs run, is left alone in it.
+``.env`` may set API keys of providers and a few of cheaptalk's variables. Because a study's author
+may supply the file, variables that redirect keys (such as ``CHEAPTALK_PROVIDERS``) or change how
+programs run are ignored.
 """
 
 from __future__ import annotations
@@ -21,75 +21,78 @@ from typing import Any
 from dotenv.parser import parse_stream
 
 import cheaptalk as ct
-from cheaptalk.whole_files import configured_file, read_whole
+from cheaptalk.atomic_files import configured_file, read_whole
 
 LOG = logging.getLogger(__name__)
 DOTENV = Path(".env")
-"""The file of variables, in the working folder."""
-OURS = ("CHEAPTALK_STORE", "CHEAPTALK_CACHE", "CHEAPTALK_PRICES")
-"""The variables of ours that it may set, beside keys."""
+"""The file of environment variables, in the working folder."""
+ACCEPTED = ("CHEAPTALK_STORE", "CHEAPTALK_CACHE", "CHEAPTALK_PRICES")
+"""Variables of cheaptalk that ``.env`` may set, besides API keys."""
 VARIABLE = "CHEAPTALK_SETTINGS"
-"""The environment variable that names a user's file of settings; empty where none is to be read."""
+"""Environment variable with the path of the user's settings file; empty for no file."""
 FILE = "cheaptalk/settings.toml"
-"""The file that is read where the variable names none, in ``XDG_CONFIG_HOME`` or ``~/.config``."""
+"""Default path of the settings file, below ``XDG_CONFIG_HOME`` or ``~/.config``."""
 KINDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
-    "store": (str, "a text in quotes, a store's file or URL"),
+    "store": (str, "a quoted string: the file or URL of a store"),
     "cache": (bool, "true or false"),
-    "cache-file": (str, "a file's name in quotes"),
-    "concurrency": (int, "a whole number above 0"),
-    "workers": (int, "a whole number above 0"),
-    "patience": ((int, float), "a number of minutes above 0"),
-    "max-calls": (int, "a whole number above 0"),
-    "max-tokens": (int, "a whole number above 0"),
+    "cache-file": (str, "a quoted string: a file name"),
+    "concurrency": (int, "an integer above 0"),
+    "workers": (int, "an integer above 0"),
+    "retry-timeout": ((int, float), "a number of seconds above 0"),
+    "max-calls": (int, "an integer above 0"),
+    "max-tokens": (int, "an integer above 0"),
     "max-dollars": ((int, float), "a number above 0"),
 }
-"""What can be set: options by their names, with the type and the legal values of each."""
+"""Settings: names of options, with the type and a description of the values."""
+RENAMED = {"patience": "retry-timeout, in seconds instead of minutes"}
+"""Settings that were renamed before 0.1.0; to be removed at 1.0."""
 FILES = ("store", "cache-file")
-"""Settings in which ``~`` stands for the home folder."""
-MOST = 1_000_000
-"""Bytes of a file."""
+"""Settings in which ``~`` is expanded to the home folder."""
+MAX_BYTES = 1_000_000
+"""Maximum size of ``.env`` and the settings file."""
 
 
 class Defaults:
-    """What options are where they are not given."""
+    """Defaults of options from ``.env`` and the settings file."""
 
     @cached_property
     def dotenv(self) -> dict[str, str]:
-        """All that ``.env`` says.
+        """All variables in ``.env``.
 
         Raises:
-            CheaptalkError: it cannot be read.
+            CheaptalkError: the file cannot be read.
         """
         return read_dotenv(DOTENV) if DOTENV.is_file() else {}
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """A user's settings.
+        """The user's settings.
 
         Raises:
-            CheaptalkError: the file cannot be read, or sets what cannot be set.
+            CheaptalkError: the file cannot be read, or a setting is invalid.
         """
         path = users_file()
         return {} if path is None else read_settings(path)
 
     def of(self, option: str, variable: str | None) -> Any:
-        """The value of an option; None where nothing is said of it.
+        """Return the default of an option, or None if there is none.
 
         Args:
-            option: its name, such as ``max-calls``.
-            variable: the environment variable that stands for it.
+            option: name of the option, such as ``max-calls``.
+            variable: environment variable of the option.
         """
         return (variable and self.dotenv.get(variable)) or self.settings.get(option)
 
     @cached_property
     def taken(self) -> dict[str, str]:
-        """What of ``.env`` goes to the environment, which does not have it: our own and keys.
+        """Variables of ``.env`` that are added to the environment: accepted variables and keys.
 
-        What fills in a provider's URL is taken only where its key is not the environment's.
+        Variables in a provider's URL are added only if its key is not in the environment, so that
+        ``.env`` cannot redirect that key.
         """
-        names = {name for name in OURS if name in self.dotenv}
+        names = {name for name in ACCEPTED if name in self.dotenv}
         if self.dotenv.keys() - names:
-            with suppress(ct.models.ProviderError):  # who needs a provider is told
+            with suppress(ct.models.ProviderError):  # reported when a provider is used
                 for provider in ct.models.PROVIDERS.values():
                     if provider.key and provider.key not in os.environ:
                         names |= {provider.key, *provider.variables}
@@ -99,25 +102,27 @@ class Defaults:
         }  # fmt: skip
 
     def sources(self) -> Iterator[str]:
-        """Which files were read and what each sets, a sentence each; no value of a variable."""
+        """Yield a description of each file that was read, without the values of variables."""
         if DOTENV.is_file():
-            there = [name for name in self.dotenv if name not in self.taken]
+            unused = [name for name in self.dotenv if name not in self.taken]
             parts = {
                 "sets": self.taken,
-                "behind the environment's own": [one for one in there if one in os.environ],
-                "not read": [one for one in there if one not in os.environ],
+                "overridden by the environment": [name for name in unused if name in os.environ],
+                "ignored": [name for name in unused if name not in os.environ],
             }
-            said = [f"{what}: {', '.join(names)}" for what, names in parts.items() if names]
-            yield f"{DOTENV.absolute()} {'; '.join(said) or 'sets nothing'}"
+            texts = [f"{label}: {', '.join(names)}" for label, names in parts.items() if names]
+            yield f"{DOTENV.absolute()} {'; '.join(texts) or 'sets nothing'}"
         path = users_file()
         if path is not None:
-            values = self.settings.items()
-            said = [f"{name} = {'set' if '@' in str(one) else one}" for name, one in values]
-            yield f"{path} sets: {', '.join(said) or 'nothing'}"
+            texts = [
+                f"{name} = {'set' if '@' in str(value) else value}"
+                for name, value in self.settings.items()
+            ]
+            yield f"{path} sets: {', '.join(texts) or 'nothing'}"
 
     @contextmanager
     def in_force(self) -> Iterator[None]:
-        """Let what is taken of ``.env`` stand in the environment."""
+        """Add the accepted variables of ``.env`` to the environment."""
         taken = self.taken
         os.environ.update(taken)
         try:
@@ -128,85 +133,87 @@ class Defaults:
 
 
 def users_file() -> Path | None:
-    """A user's file of settings; None where there is none, or the variable is empty."""
+    """Return the path of the settings file; None if there is none or the variable is empty."""
     return configured_file(os.environ.get(VARIABLE), FILE)
 
 
 def read_dotenv(path: Path) -> dict[str, str]:
-    """The variables of a file with a NAME=VALUE in each line, as python-dotenv reads it.
+    """Return the variables of a file with lines NAME=VALUE, in python-dotenv's syntax.
 
-    Nothing is filled in.
+    Values are not interpolated.
 
     Raises:
-        CheaptalkError: it cannot be read; the message names the line, and no value.
+        CheaptalkError: the file cannot be read; the message has the line number, but no value.
     """
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for entry in parse_stream(StringIO(_text(path))):
-        written = entry.original.string
-        blank = len(written) - len(written.lstrip())
-        number = entry.original.line + written[:blank].count("\n")
+        text = entry.original.string
+        blank = len(text) - len(text.lstrip())
+        number = entry.original.line + text[:blank].count("\n")
         if entry.key is None and not entry.error:
             continue  # a comment
         if entry.key is None or entry.value is None:
-            advice = "write NAME=VALUE, each quote closed, or # before what is no entry"
-            raise _refused(path, number, advice)
-        if entry.key in found:
-            raise _refused(path, number, f"{entry.key} stands twice; leave one of them out")
-        found[entry.key] = entry.value
-    return found
+            problem = "expected NAME=VALUE with closed quotes, or a comment starting with #"
+            raise _error(path, number, problem)
+        if entry.key in variables:
+            raise _error(path, number, f"duplicate variable {entry.key}; remove one of them")
+        variables[entry.key] = entry.value
+    return variables
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """A user's settings.
+    """Return the user's settings.
 
     Raises:
-        CheaptalkError: the file cannot be read, is no TOML, or sets what cannot be set; the message
-            names the line.
+        CheaptalkError: the file cannot be read, is not TOML, or has an invalid setting; the message
+            has the line number.
     """
     text = _text(path)
     try:
-        found = tomllib.loads(text)
+        settings = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ct.CheaptalkError(f"{path}: cannot be read as TOML: {error}") from None
-    for name, value in found.items():
+        raise ct.CheaptalkError(f"{path}: invalid TOML: {error}") from None
+    for name, value in settings.items():
         problem = _problem(name, value)
         if problem:
-            raise _refused(path, _line_of(text, name), problem)
+            raise _error(path, _line_of(text, name), problem)
         if name in FILES:
-            found[name] = os.path.expanduser(value)  # noqa: PTH111 - a store may be a URL
-    return found
+            settings[name] = os.path.expanduser(value)  # noqa: PTH111 - a store may be a URL
+    return settings
 
 
 def _problem(name: str, value: Any) -> str | None:
-    """What is wrong with a setting, in words that do not repeat its value."""
+    """Return what is wrong with a setting, without repeating its value."""
     if name not in KINDS:
         if ct.models.providers.SECRET_NAME.search(name) or ct.models.providers.is_key(str(value)):
-            return f"{name}: no key may stand in this file; write it in .env or the environment"
+            return f"{name}: API keys are not allowed here; set them in .env or the environment"
+        if name in RENAMED:
+            return f"{name} was renamed to {RENAMED[name]}"
         return f"no setting {ct.rules.suggest(name, list(KINDS))}"
-    kind, legal = KINDS[name]
+    kind, description = KINDS[name]
     fits = isinstance(value, kind) and (isinstance(value, bool) is (kind is bool))
     if not fits or value == "" or (kind not in (str, bool) and not 0 < value < float("inf")):
-        return f"{name}: write {legal}"
+        return f"{name}: expected {description}"
     return None
 
 
 def _line_of(text: str, name: str) -> int:
-    """The line in which a setting stands."""
+    """Return the line number of a setting."""
     lines = text.splitlines()
     pattern = re.compile(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[=.\]]""")
     return next((number for number, line in enumerate(lines, 1) if pattern.match(line)), 1)
 
 
-def _refused(path: Path, line: int, problem: str) -> ct.CheaptalkError:
+def _error(path: Path, line: int, problem: str) -> ct.CheaptalkError:
     return ct.CheaptalkError(f"{path}: line {line}: {problem}")
 
 
 def _text(path: Path) -> str:
     try:
-        text = read_whole(path, MOST)
+        text = read_whole(path, MAX_BYTES)
         LOG.info("%s read", path)
         return text
     except UnicodeDecodeError:
-        raise ct.CheaptalkError(f"{path}: cannot be read as text; save it as UTF-8") from None
+        raise ct.CheaptalkError(f"{path} is not valid UTF-8; save it as UTF-8") from None
     except OSError as error:
-        raise ct.CheaptalkError(f"{path}: cannot be read: {error.strerror}") from None
+        raise ct.CheaptalkError(f"cannot read {path}: {error.strerror}") from None

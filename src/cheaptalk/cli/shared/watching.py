@@ -1,4 +1,4 @@
-"""Who watches what a command does: trackers, and telemetry."""
+"""Experiment trackers and telemetry of a command."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from cheaptalk.extras import needing
 
 
 @contextmanager
-def trackers(written: Sequence[str], run: str) -> Iterator[list[ct.adapters.Tracker]]:
-    """The trackers of ``--track``, opened for a run of this name."""
+def trackers(targets: Sequence[str], run: str) -> Iterator[list[ct.adapters.Tracker]]:
+    """Open the trackers of ``--track`` for a run of this name."""
     with ExitStack() as stack:
         with needing("analysis"):
-            opened = [stack.enter_context(ct.adapters.tracker(one, run)) for one in written]
+            opened = [stack.enter_context(ct.adapters.tracker(target, run)) for target in targets]
         yield opened
 
 
 @contextmanager
 def watched(
     track: Sequence[str], telemetry: bool, study: str
-) -> Iterator[tuple[list[ct.adapters.Follower], ct.studies.Onlooker]]:
-    """Who follows the run of a study, and who looks on at its matches."""
+) -> Iterator[tuple[list[ct.adapters.Follower], ct.studies.RunObserver]]:
+    """Yield the followers of a study's progress and the observer of its matches."""
     with ExitStack() as stack:
-        onlooker = ct.studies.Onlooker()
+        observer = ct.studies.RunObserver()
         if telemetry:
-            onlooker = stack.enter_context(ct.adapters.open_telemetry())
-        told = stack.enter_context(trackers(track, study))
-        yield [ct.adapters.Follower(one) for one in told], onlooker
+            observer = stack.enter_context(ct.adapters.open_telemetry())
+        opened = stack.enter_context(trackers(track, study))
+        yield [ct.adapters.Follower(tracker) for tracker in opened], observer

@@ -1,1 +1,1 @@
-"""Commands that plan and play: plan, run, resume, ctl, batches, cache, status and play."""
+"""Commands that plan, run, control, serve and store studies, or train players."""

@@ -1,4 +1,4 @@
-"""The commands that archive a store and bring it back: archive, restore."""
+"""The commands that archive and restore a store: store archive and store restore."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
+from cheaptalk.cli.shared.interrupts import finishing
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
-from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err, print_json, say
 from cheaptalk.cli.shared.sentences import counted
 
@@ -19,48 +19,57 @@ def archive(
     to: Annotated[
         str,
         typer.Argument(
-            help="A new folder: a path, or a URL such as s3://bucket/folder.", metavar="DIR|URL"
+            help="New folder to write: a path, or a URL such as s3://bucket/folder.",
+            metavar="DIR|URL",
         ),
     ],
     study: Annotated[
         str | None,
-        typer.Option(help="Only this study.", autocompletion=completion.stored_studies),
+        typer.Option(help="Only archive this study.", autocompletion=completion.stored_studies),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
-    """Write a store, or one study, as Parquet to a folder of any file system, to come back."""
+    """Archive a store, or one study, as Parquet files.
+
+    Restore it with cheaptalk store restore.
+    """
     with ct.Store.open(store) as opened, err.status("archiving") as shown:
-        made = ct.records.archive(
+        manifest = ct.records.archive(
             opened, to, study=study,
-            progress=lambda done, of: shown.update(f"archived {done:,} of {of:,} rows"),
+            progress=lambda done, total: shown.update(f"archived {done:,} of {total:,} rows"),
         )  # fmt: skip
-    _tell(made, "archived in", to, json)
+    _print_result(manifest, "archived in", to, json)
 
 
 @finishing()
 def restore(
     source: Annotated[
-        str, typer.Argument(help="The archive's folder: a path or a URL.", metavar="DIR|URL")
+        str, typer.Argument(help="Folder of the archive: a path or a URL.", metavar="DIR|URL")
     ],
-    to: Annotated[str, typer.Argument(help="The new store: its file or URL.", metavar="FILE|URL")],
+    to: Annotated[
+        str,
+        typer.Argument(
+            help="New store to create: a SQLite file or a database URL.", metavar="FILE|URL"
+        ),
+    ],
     json: JsonOption = False,
 ) -> None:
-    """Bring an archive back into a new store."""
+    """Restore an archive to a new store."""
     ct.records.read_manifest(source)
     with ct.Store.open(to, create=True) as opened, err.status("restoring") as shown:
-        found = ct.records.restore(
-            source, opened, lambda done, of: shown.update(f"restored {done:,} of {of:,} rows")
+        manifest = ct.records.restore(
+            source, opened, lambda done, total: shown.update(f"restored {done:,} of {total:,} rows")
         )
-    _tell(found, "restored to", to, json)
+    _print_result(manifest, "restored to", to, json)
 
 
-def _tell(manifest: ct.records.Manifest, what: str, where: str, json: bool) -> None:
+def _print_result(manifest: ct.records.Manifest, action: str, target: str, json: bool) -> None:
     rows = manifest.rows
     if json:
-        print_json({"to": where, "study": manifest.study, "rows": rows})
+        print_json({"to": target, "study": manifest.study, "rows": rows})
         return
     matches = counted(rows["matches"], "match")
-    say(f"{counted(rows['studies'], 'study')} with {matches} {what} {where}")
+    say(f"{counted(rows['studies'], 'study')} with {matches} {action} {target}")
     if rows["participants"]:
-        say("The ids by which people came stay in their own file.", to=err)
+        say("Participant IDs are stored in a separate file, which is not included.", to=err)

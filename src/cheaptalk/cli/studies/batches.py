@@ -1,4 +1,4 @@
-"""The command that lists the batches submitted to providers: batches."""
+"""The command that lists the batches submitted to providers: model batches."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from cheaptalk.cli.shared.printing import out, print_batches, print_json
 
 
 def batches(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> None:
-    """List the batches that were submitted to providers, and what is in them."""
+    """List the batches submitted to model providers."""
     with ct.Store.open(store) as opened:
-        found = ct.records.all_batches(opened)
+        submitted = ct.records.all_batches(opened)
     if json:
-        print_json([one._asdict() for one in found])
+        print_json([batch._asdict() for batch in submitted])
         return
-    if not found:
-        out.print("no batch was submitted")
+    if not submitted:
+        out.print("no batches submitted")
         return
-    print_batches(found)
+    print_batches(submitted)

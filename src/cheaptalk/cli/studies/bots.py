@@ -1,4 +1,4 @@
-"""The command that lets bots play in the browser: bots."""
+"""The command that runs bots in a web study: study bots."""
 
 from __future__ import annotations
 
@@ -20,69 +20,89 @@ def bots(
     url: Annotated[
         str,
         typer.Argument(
-            help="Where they begin: the gallery, a game's page, an invitation, or the link "
-            "by which participants come, with {id} where it has their id."
+            help="Address to start from: the gallery, a game's page, an invitation, or the "
+            "participants' link with {id} in place of the participant ID."
         ),
     ],
-    people: Annotated[int, typer.Option(min=1, help="How many play at once.")] = 10,
+    people: Annotated[
+        int, typer.Option("--bots", min=1, metavar="N", help="Run N bots at once.")
+    ] = 10,
     think: Annotated[
-        float, typer.Option(min=0, help="Seconds that each thinks before a click, on average.")
+        float,
+        typer.Option(
+            "--think-time",
+            min=0,
+            metavar="SECONDS",
+            help="Wait this long before each click, on average.",
+        ),
     ] = 5.0,
-    matches: Annotated[int, typer.Option(min=1, help="Matches that each plays.")] = 1,
+    matches: Annotated[
+        int,
+        typer.Option("--matches-per-bot", min=1, metavar="N", help="Play N matches per bot."),
+    ] = 1,
     games: Annotated[
         list[str] | None,
         typer.Option(
             "--game",
-            help="Choose among these games only. Repeat it for several.",
+            help="Only play this game. Repeatable.",
+            metavar="NAME",
             autocompletion=completion.games,
         ),
     ] = None,
     answers: Annotated[
         Path | None,
         typer.Option(
-            help="A YAML file of answers to questions of a study, by their names; the others "
-            "are guessed.",
+            help="Read answers to survey and quiz questions from this YAML file (NAME: ANSWER); "
+            "guess the others.",
             exists=True,
             dir_okay=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all that they choose.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Set the random seed of the bots' choices.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Let bots play as people do, by the pages of a server, and say how it went."""
-    began = time.perf_counter()
-    crowd = ct.web.Crowd(url, people, think, matches, games or (), seed, answers=_told(answers))
+    """Run bots that play through the web pages.
+
+    Prints page load times, refused moves and errors; the exit status is 1 after an error.
+    """
+    started = time.perf_counter()
+    crowd = ct.web.Crowd(
+        url, people, think, matches, games or (), seed, answers=_read_answers(answers)
+    )
     tally = asyncio.run(crowd.play())
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - started
     if as_json:
         print_json(tally.summary() | {"took": seconds})
     else:
         say(
             f"{counted(people, 'bot')} played {counted(tally.matches, 'match')} with "
-            f"{counted(tally.moves, 'move')} in {seconds:,.0f} s; {tally.refused:,} answers were "
+            f"{counted(tally.moves, 'move')} in {seconds:,.0f} s; {tally.refused:,} moves were "
             f"refused"
         )
         say(
-            f"{counted(tally.pages, 'page')}: half came within {tally.slowest(50):.3f} s, 95 % "
-            f"within {tally.slowest(95):.3f} s, all within {tally.slowest(100):.3f} s"
+            f"{counted(tally.pages, 'page')}: load time {tally.slowest(50):.3f} s (median), "
+            f"{tally.slowest(95):.3f} s (95th percentile), {tally.slowest(100):.3f} s (max)"
         )
-        say(f"{tally.slowed:,} times slowed down; {counted(tally.lost, 'connection')} lost")
+        say(
+            f"{counted(tally.slowed, 'request')} rate limited, "
+            f"{counted(tally.lost, 'connection')} lost"
+        )
         if tally.endings:
-            ends = ", ".join(f"{kind} {times:,}" for kind, times in tally.endings.most_common())
-            say(f"Visits ended: {ends}")
-        for error, times in tally.errors.most_common():
-            say(f"{times:,} x {error}")
+            endings = ", ".join(f"{kind} {count:,}" for kind, count in tally.endings.most_common())
+            say(f"End of visits: {endings}")
+        for error, count in tally.errors.most_common():
+            say(f"{count:,} x {error}")
     if tally.errors:
         raise typer.Exit(1)
 
 
-def _told(answers: Path | None) -> dict[str, str]:
-    """Answers from a file; what YAML reads of yes and no are words here."""
+def _read_answers(answers: Path | None) -> dict[str, str]:
+    """Return the answers in a file; YAML's true and false are the answers yes and no."""
     try:
-        read = {} if answers is None else ct.yaml_files.read_yaml(answers)
+        data = {} if answers is None else ct.yaml_files.read_yaml(answers)
     except ValueError as error:
         raise ct.CheaptalkError(str(error)) from None
-    if not isinstance(read, dict):
-        raise ct.CheaptalkError(f"{answers} has no answers; write NAME: ANSWER in each line")
-    words = {"True": "yes", "False": "no"}
-    return {str(name): words.get(str(one), str(one)) for name, one in read.items()}
+    if not isinstance(data, dict):
+        raise ct.CheaptalkError(f"{answers} is not a mapping; expected lines NAME: ANSWER")
+    booleans = {"True": "yes", "False": "no"}
+    return {str(name): booleans.get(str(value), str(value)) for name, value in data.items()}

@@ -1,4 +1,4 @@
-"""The commands that look into the cache of replies: cache stats, clear, export and explain."""
+"""The commands on the response cache: model cache stats, clear, export and explain."""
 
 from __future__ import annotations
 
@@ -11,26 +11,30 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
+from cheaptalk.atomic_files import whole_file
 from cheaptalk.cli.shared.loading import Group
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     CacheFileOption,
     JsonOption,
     StoreOption,
+    YesOption,
     file_to_write,
     usual_cache,
 )
 from cheaptalk.cli.shared.printing import err, escaped, out, print_json, print_table, say
 from cheaptalk.cli.shared.sentences import counted
-from cheaptalk.whole_files import whole_file
 
 MatchArgument = Annotated[
     str,
-    typer.Argument(help="A match's id, or the beginning of one; or a JSON file with a call."),
+    typer.Argument(help="ID of a match (or a prefix of it), or a JSON file with a call."),
 ]
 
 commands = typer.Typer(
-    cls=Group, help="Look into the cache of replies.", no_args_is_help=True, add_completion=False
+    cls=Group,
+    help="Inspect or clear the response cache.",
+    no_args_is_help=True,
+    add_completion=False,
 )
 
 
@@ -40,57 +44,63 @@ def _opened(file: Path | None) -> ct.records.Cache:
 
 @commands.command()
 def stats(cache_file: CacheFileOption = None, json: JsonOption = False) -> None:
-    """Say what the cache holds, by model."""
+    """Show the number, size and age of cached responses by model."""
     with _opened(cache_file) as cache:
-        shelves = cache.shelves()
+        entries = cache.shelves()
     size = sum(file.stat().st_size for file in cache.path.parent.glob(f"{cache.path.name}*"))
     if json:
         print_json({
             "path": str(cache.path), "bytes": size, "damaged": cache.damaged,
-            "models": [shelf._asdict() for shelf in shelves],
+            "models": [entry._asdict() for entry in entries],
         })  # fmt: skip
         return
-    short = ct.models.model_strings.short_names(shelf.model for shelf in shelves)
+    short = ct.models.model_strings.short_names(entry.model for entry in entries)
     rows: list[list[object]] = [
-        [short[shelf.model], shelf.replies, shelf.tokens, _date(shelf.first), _date(shelf.last)]
-        for shelf in shelves
+        [short[entry.model], entry.replies, entry.tokens, _date(entry.first), _date(entry.last)]
+        for entry in entries
     ]
     if rows:
-        print_table(None, ["model", "replies", "tokens", "first", "last"], rows)
-    total = sum(shelf.replies for shelf in shelves)
-    say(f"{cache.path}: {counted(total, 'reply')}, {size / 1e6:,.1f} MB")
+        print_table(None, ["model", "responses", "tokens", "oldest", "newest"], rows)
+    total = sum(entry.replies for entry in entries)
+    say(f"{cache.path}: {counted(total, 'response')}, {size / 1e6:,.1f} MB")
     if cache.damaged:
-        out.print(f"{cache.damaged:,} damaged entries; they are bought anew when they are needed")
+        out.print(f"{counted(cache.damaged, 'damaged entry')}, requested again when needed")
 
 
 @commands.command()
 def clear(
     cache_file: CacheFileOption = None,
     model: Annotated[
-        str, typer.Option(help="Only of these models, such as 'openai/*'.", show_default="all")
+        str,
+        typer.Option(
+            "--model-pattern",
+            help="Only delete responses of matching models, e.g. 'openai/*'.",
+            metavar="PATTERN",
+            show_default="all models",
+        ),
     ] = "*",
     before: Annotated[
-        datetime | None, typer.Option(help="Only what was kept before this day.")
+        datetime | None, typer.Option(help="Only delete responses cached before this date.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
+    yes: YesOption = False,
 ) -> None:
-    """Drop replies from the cache; stores are not touched."""
+    """Delete responses from the cache; stores are not changed."""
     with _opened(cache_file) as cache:
         if not yes:
-            typer.confirm(f"Drop replies from {cache.path}?", abort=True)
-        dropped = cache.clear(model, None if before is None else before.timestamp())
-        if not dropped:
-            _has(cache, model)
-    out.print(f"{counted(dropped, 'reply')} dropped")
+            typer.confirm(f"Delete responses from {cache.path}?", abort=True)
+        deleted = cache.clear(model, None if before is None else before.timestamp())
+        if not deleted:
+            _check_pattern(cache, model)
+    out.print(f"{counted(deleted, 'response')} deleted")
 
 
-def _has(cache: ct.records.Cache, model: str) -> None:
-    """Refuse a pattern that no model of the cache fits: most likely it is misspelt."""
-    there = [shelf.model for shelf in cache.shelves()]
-    if there and not any(fnmatchcase(one, model) for one in there):
+def _check_pattern(cache: ct.records.Cache, pattern: str) -> None:
+    """Check that a model in the cache matches a pattern, which is probably misspelt otherwise."""
+    models = [entry.model for entry in cache.shelves()]
+    if models and not any(fnmatchcase(model, pattern) for model in models):
         raise ct.StoreError(
-            f'{cache.path} holds nothing of "{model}", only of {", ".join(there)}; write the '
-            "model with its URL, or a pattern such as 'openai/*'"
+            f'no model in {cache.path} matches "{pattern}" (models: {", ".join(models)}); give the '
+            "model string with its URL, or a pattern such as 'openai/*'"
         )
 
 
@@ -98,46 +108,51 @@ def _has(cache: ct.records.Cache, model: str) -> None:
 def export(
     to: Annotated[
         Path,
-        typer.Option(
-            "--out", help="The file to write: a JSON object in each line.", callback=file_to_write
-        ),
+        typer.Option("--out", help="Write JSON Lines to this new file.", callback=file_to_write),
     ],
     cache_file: CacheFileOption = None,
 ) -> None:
-    """Write all requests and replies of the cache as JSON lines."""
+    """Export all requests and responses in the cache as JSON Lines."""
     written = 0
     with _opened(cache_file) as cache, whole_file(to, new=True) as file:
         for entry in cache.entries():
             file.write(jsonlib.dumps(entry._asdict()) + "\n")
             written += 1
-    say(f"{counted(written, 'reply')} written to {to}")
+    say(f"{counted(written, 'response')} written to {to}")
     if cache.damaged:
-        err.print(f"{cache.damaged:,} damaged entries left out")
+        err.print(f"{counted(cache.damaged, 'damaged entry')} skipped")
 
 
 @commands.command()
 def explain(
     match: MatchArgument,
-    request: Annotated[int | None, typer.Option(help="Only this request's calls.")] = None,
-    seat: Annotated[str | None, typer.Option(help="Only this seat's calls.")] = None,
+    request: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Only explain decision request number N.")
+    ] = None,
+    actor: Annotated[
+        str | None,
+        typer.Option(help="Only explain calls of this actor, e.g. alice.", metavar="NAME"),
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     cache_file: CacheFileOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show whether a match's calls would hit and, for a miss, what the nearest differs in."""
+    """Explain whether a match's calls are in the cache, and how the nearest entries differ."""
     file = Path(match)
     with _opened(cache_file) as cache:
         if file.is_file():
-            told = [ct.records.explain_file(cache, file)]
+            explanations = [ct.records.explain_file(cache, file)]
         else:
             with ct.Store.open(store) as opened:
-                told = ct.records.explain_match(cache, opened, match, request=request, seat=seat)
+                explanations = ct.records.explain_match(
+                    cache, opened, match, request=request, seat=actor
+                )
     if json:
-        print_json([one._asdict() for one in told])
+        print_json([explanation._asdict() for explanation in explanations])
         return
-    for one in told:
-        out.print(f"[bold]{escaped(one.call)}[/]: {escaped(one.result)}")
-        for line in one.differences:
+    for explanation in explanations:
+        out.print(f"[bold]{escaped(explanation.call)}[/]: {escaped(explanation.result)}")
+        for line in explanation.differences:
             say(f"  {line}")
 
 

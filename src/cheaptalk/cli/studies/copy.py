@@ -1,4 +1,4 @@
-"""The command that copies a store: copy."""
+"""The command that copies a store: store copy."""
 
 from __future__ import annotations
 
@@ -7,23 +7,33 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared.interrupts import finishing
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
-from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err, print_json, say
 from cheaptalk.cli.shared.sentences import counted
 
 
 @finishing()
 def copy(
-    to: Annotated[str, typer.Argument(help="The new store: its file or URL.", metavar="FILE|URL")],
+    to: Annotated[
+        str,
+        typer.Argument(
+            help="New store to create: a SQLite file or a database URL.", metavar="FILE|URL"
+        ),
+    ],
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
-    """Copy a store, to another file or into a database; its studies go on there."""
+    """Copy a store to another file or database.
+
+    Its studies can be resumed in the copy.
+    """
     with ct.Store.open(store) as source, ct.Store.open(to, create=True) as target:
         with err.status("copying") as shown:
             rows = ct.records.copy_store(
-                source, target, lambda done, of: shown.update(f"copied {done:,} of {of:,} rows")
+                source,
+                target,
+                lambda done, total: shown.update(f"copied {done:,} of {total:,} rows"),
             )
         name = target.name
     if json:
@@ -34,4 +44,4 @@ def copy(
         f"copied to {name}"
     )
     if rows["participants"]:
-        say("The ids by which people came stay in their own file.", to=err)
+        say("Participant IDs are stored in a separate file, which is not included.", to=err)

@@ -1,70 +1,111 @@
-"""An experiment of self-play on the command line: train self-play."""
+"""The command that runs a self-play experiment: train experiment."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared.options import JsonOption
 from cheaptalk.cli.shared.printing import print_json, say
 from cheaptalk.cli.shared.progress import StatusLine
 from cheaptalk.extras import needing
 
 
 def experiment(
-    name: str, out: Path | None, lineages: Collection[str], base: str | None, *, json: bool
+    preset: Annotated[
+        str,
+        typer.Option(
+            help="Run this experiment: tiny, gpu, options, inverted, seconds or a YAML file.",
+            metavar="NAME|FILE",
+        ),
+    ] = "tiny",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write all results to this folder; rerun the command to resume there.",
+            show_default="self-play-PRESET",
+        ),
+    ] = None,
+    lineages: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--lineage",
+            help="Only train this lineage (sequence of models) of the experiment. Repeatable.",
+            metavar="NAME",
+            show_default="all",
+        ),
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            help="Start from this model (folder or Hugging Face name) instead of pretraining one.",
+            metavar="MODEL",
+        ),
+    ] = None,
+    json: JsonOption = False,
 ) -> None:
-    """Run an experiment, or go on with it, and say what came of it."""
+    """Run a self-play experiment and write its report.
+
+    A language model is pretrained, plays itself, and is fine-tuned on its best matches in several
+    iterations. A stopped experiment resumes from its folder.
+    """
     with needing("analysis"), needing("tune"):
-        wanted = ct.papers.self_play.experiment.read_experiment(name)
-        folder = out or Path(f"self-play-{wanted.name}")
-        with StatusLine().shown(f"{folder}: beginning") as show:
+        spec = ct.papers.self_play.experiment.read_experiment(preset)
+        folder = out or Path(f"self-play-{spec.name}")
+        with StatusLine().shown(f"{folder}: starting") as show:
 
-            def told(stage: str, now: Any) -> None:
-                show(f"{stage}: {how_far(now)}")
+            def report_progress(stage: str, state: Any) -> None:
+                show(f"{stage}: {progress_text(state)}")
 
-            found = ct.papers.self_play.experiment.run_experiment(
-                wanted, folder, told, lineages=lineages, base=base
+            results = ct.papers.self_play.experiment.run_experiment(
+                spec, folder, report_progress, lineages=lineages or (), base=base
             )
     if json:
-        print_json([one._asdict() for one in found])
+        print_json([row._asdict() for row in results])
         return
-    for line in told_changes(found):
+    for line in change_lines(results):
         say(line)
-    say(f"The report is at {(folder / 'report.html').absolute()}")
+    say(f"Report written to {(folder / 'report.html').absolute()}")
 
 
-def how_far(now: Any) -> str:
-    """How far matches, or a training, are."""
-    if isinstance(now, ct.studies.Progress):
-        return f"{now.done:,} of {now.done + now.left:,} matches"
-    return f"step {now.done:,} of {now.of:,}, loss {now.loss:.4f}"
+def progress_text(state: Any) -> str:
+    """Return the progress of a run or a training, as text."""
+    if isinstance(state, ct.studies.Progress):
+        return f"{state.done:,} of {state.done + state.left:,} matches"
+    return f"step {state.done:,} of {state.of:,}, loss {state.loss:.4f}"
 
 
-def told_changes(found: Iterable[Any]) -> list[str]:
-    """What changed from the base to the last iteration, a line for each lineage and partner."""
-    kinds: dict[tuple[str, str], list[Any]] = {}
-    rows = list(found)
-    lineages = {one.lineage for one in rows}
-    for one in rows:
-        if one.partner.rpartition("-iteration-")[0] not in lineages:
-            kinds.setdefault((one.lineage, one.partner), []).append(one)
+def change_lines(results: Iterable[Any]) -> list[str]:
+    """Return a line on the change from the base model to the last iteration.
+
+    There is a line for each lineage and partner, except partners that are iterations themselves.
+    """
+    by_pair: dict[tuple[str, str], list[Any]] = {}
+    rows = list(results)
+    lineages = {row.lineage for row in rows}
+    for row in rows:
+        if row.partner.rpartition("-iteration-")[0] not in lineages:
+            by_pair.setdefault((row.lineage, row.partner), []).append(row)
     return [
-        f"{lineage} with {partner}: {_change(rows[0], rows[-1])}"
-        for (lineage, partner), rows in kinds.items()
-        if len(rows) > 1
+        f"{lineage} with {partner}: {_change(pair[0], pair[-1])}"
+        for (lineage, partner), pair in by_pair.items()
+        if len(pair) > 1
     ]
 
 
 def _change(first: Any, last: Any) -> str:
-    """From the first to the last iteration: payoffs, agreements and inconsistent moves."""
+    """Return the change of payoffs, agreements and inconsistent moves between two iterations."""
 
-    def ends(name: str, form: str) -> str:
-        values = [one.means[name] for one in (first, last)]
-        return " to ".join("nothing" if one is None else format(one, form) for one in values)
+    def change(name: str, spec: str) -> str:
+        values = [row.means[name] for row in (first, last)]
+        return " to ".join("n/a" if value is None else format(value, spec) for value in values)
 
     return (
-        f"payoff {ends('payoff', '.2f')}, agreement {ends('agreement', '.0%')}, inconsistent moves "
-        f"{ends('inconsistency', '.1%')}, inverted proposals {ends('inverted_proposals', '.0%')}"
+        f"payoff {change('payoff', '.2f')}, agreement {change('agreement', '.0%')}, "
+        f"inconsistent moves {change('inconsistency', '.1%')}, "
+        f"inverted proposals {change('inverted_proposals', '.0%')}"
     )

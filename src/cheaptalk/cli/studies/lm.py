@@ -1,4 +1,4 @@
-"""The commands that make language models and train them: lm pretrain, tune and self-play."""
+"""The commands that train language models: train pretrain, train tune and train self-play."""
 
 from __future__ import annotations
 
@@ -10,176 +10,213 @@ from typing import Annotated, Any
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.loading import Group
-from cheaptalk.cli.shared.options import JsonOption, ParametersOption, parameters
+from cheaptalk.cli.shared.options import (
+    HyperparameterOption,
+    JsonOption,
+    ParametersOption,
+    parameters,
+)
 from cheaptalk.cli.shared.printing import print_json, say
 from cheaptalk.cli.shared.progress import StatusLine
 from cheaptalk.cli.shared.sentences import counted
-from cheaptalk.cli.studies.experiment import how_far
+from cheaptalk.cli.studies.experiment import progress_text
 from cheaptalk.extras import needing
-
-commands = typer.Typer(
-    cls=Group, help="Make small language models, and train them on what players said.",
-    no_args_is_help=True, add_completion=False,
-)  # fmt: skip
 
 ChatsArgument = Annotated[
     Path,
     typer.Argument(
-        help="A file of chats, as export --format chats writes.", exists=True, dir_okay=False
+        help="JSON Lines file with dialogues, as written by store export --format chats.",
+        exists=True,
+        dir_okay=False,
     ),
 ]
 ModelArgument = Annotated[
-    str, typer.Argument(help="A folder with a model, or the name of one on the Hugging Face Hub.")
+    str, typer.Argument(help="Model to start from: a folder, or a name on the Hugging Face Hub.")
 ]
-FolderOption = Annotated[Path, typer.Option("--out", help="A new folder.", file_okay=False)]
-TrainingOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--with",
-        help="A setting of the training: epochs, batch, rate, warmup, decay, lora (its rank; 0 for "
-        "all weights), template or seed. Repeat it for several.",
-        metavar="NAME=VALUE",
-    ),
+FolderOption = Annotated[
+    Path, typer.Option("--out", help="Write the model to this new folder.", file_okay=False)
 ]
 
 
-@commands.command()
 def pretrain(
     chats: ChatsArgument,
     out: FolderOption,
     shape: Annotated[
         list[str] | None,
         typer.Option(
-            help="How large it is: vocabulary, hidden, layers, heads or context. Repeat it for "
-            "several.",
+            help="Set the model's size: vocabulary, hidden, layers, heads or context. Repeatable.",
             metavar="NAME=VALUE",
         ),
     ] = None,
-    training: TrainingOption = None,
+    hyperparameters: HyperparameterOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Make a language model from nothing, which says what players said in chats."""
-    with needing("tune"), _shown(f"{out}: reading") as progress:
+    """Pretrain a small language model on recorded dialogues.
+
+    Hyperparameters: epochs, batch, rate, warmup, decay, lora (rank; 0 trains all weights),
+    template and seed.
+    """
+    with needing("tune"), _training_progress(f"{out}: reading") as progress:
         language = ct.learning.language
-        settings = {**language.TRAINING.model_dump(), **parameters(training or (), "--with")}
-        learned = ct.rules.errors.legal(language.LocalTraining, settings)
+        given = parameters(hyperparameters or (), "--hyperparameter")
+        settings = {**language.TRAINING.model_dump(), **given}
+        training = ct.rules.errors.legal(language.LocalTraining, settings)
         size = ct.rules.errors.legal(language.Shape, parameters(shape or (), "--shape"))
-        told = ct.records.read_chats(chats)
-        language.pretrain(told, out, size, learned, progress)
-    _done(out, len(told), json)
+        dialogues = ct.records.read_chats(chats)
+        language.pretrain(dialogues, out, size, training, progress)
+    _print_result(out, len(dialogues), json)
 
 
-@commands.command()
 def tune(
     model: ModelArgument,
     chats: ChatsArgument,
     out: FolderOption,
-    training: TrainingOption = None,
+    hyperparameters: HyperparameterOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Train a language model on what players said in chats, and write it to a new folder."""
-    with needing("tune"), _shown(f"{out}: reading") as progress:
-        kind = ct.learning.language.LocalTraining
-        learned = ct.rules.errors.legal(kind, parameters(training or (), "--with"))
-        told = [ct.learning.language.Lesson(one) for one in ct.records.read_chats(chats)]
-        ct.learning.language.fine_tune(model, told, out, learned, progress)
-    _done(out, len(told), json)
+    """Fine-tune a language model on recorded dialogues.
+
+    Hyperparameters: epochs, batch, rate, warmup, decay, lora (rank; 0 trains all weights),
+    template and seed.
+    """
+    with needing("tune"), _training_progress(f"{out}: reading") as progress:
+        given = parameters(hyperparameters or (), "--hyperparameter")
+        training = ct.rules.errors.legal(ct.learning.language.LocalTraining, given)
+        training_examples = [
+            ct.learning.language.TrainingExample(chat) for chat in ct.records.read_chats(chats)
+        ]
+        ct.learning.language.fine_tune(model, training_examples, out, training, progress)
+    _print_result(out, len(training_examples), json)
 
 
-@commands.command("self-play")
 def self_play(
     model: ModelArgument,
     out: Annotated[
         Path,
         typer.Option(
-            help="A folder for all of it: matches, chats and models. A self-play that was stopped "
-            "goes on from there.",
+            help="Write matches, dialogues and models to this folder; rerun to resume there.",
             file_okay=False,
         ),
     ],
-    game: Annotated[str, typer.Option(help="What it plays.")] = "deal_or_no_deal",
+    game: Annotated[str, typer.Option(help="Train on this game.")] = "deal_or_no_deal",
     set_: ParametersOption = None,
-    matches: Annotated[int, typer.Option(min=1, help="Matches of an iteration.")] = 500,
-    iterations: Annotated[int, typer.Option(min=1, help="Times that it learns.")] = 10,
+    matches: Annotated[
+        int, typer.Option("--matches-per-iteration", min=1, help="Play N matches per iteration.",
+                          metavar="N")
+    ] = 500,
+    iterations: Annotated[
+        int, typer.Option(min=1, help="Play and train N times.", metavar="N")
+    ] = 10,
     learn: Annotated[
         str,
         typer.Option(
-            help="How it learns: cloning, weighted, or from better and worse matches on one deal: "
-            "dpo, or grpo, which is experimental."
+            "--method",
+            help="Train by cloning, weighted, dpo or grpo (experimental); dpo and grpo compare "
+            "matches on the same instance.",
         ),
     ] = "cloning",
     keep: Annotated[
         str,
         typer.Option(
-            help="What it clones: above_mean, positive, everything, or the share of the best, such "
-            "as 0.2."
+            "--select",
+            help="Clone these dialogues: above_mean, positive, everything, or a top share such as "
+            "0.2.",
         ),
     ] = "above_mean",
     where: Annotated[
         str | None,
         typer.Option(
-            help="A measure that is above 0 in matches that it learns from, such as "
-            "pareto_optimality."
+            "--filter-metric",
+            help="Only learn from matches in which this metric is positive, e.g. "
+            "pareto_optimality.",
+            metavar="METRIC",
         ),
     ] = None,
     repeats: Annotated[
         int | None,
-        typer.Option(min=1, help="Matches on each deal; 1, or 4 where these are compared."),
+        typer.Option(
+            min=1,
+            help="Play each instance N times.",
+            metavar="N",
+            show_default="1; 4 for dpo and grpo",
+        ),
     ] = None,
     partners: Annotated[
         list[str] | None,
         typer.Option(
             "--partner",
-            help="A player that it meets besides itself, such as fair=fair. Repeat it for several.",
+            help="Also play against this player, e.g. fair=fair. Repeatable.",
             metavar="LABEL=PLAYER",
         ),
     ] = None,
     past: Annotated[
-        int, typer.Option(min=0, help="Past iterations that it meets besides itself.")
+        int,
+        typer.Option(
+            "--past-iterations", min=0, help="Also play against the last N iterations.",
+            metavar="N",
+        ),
     ] = 0,
     patience: Annotated[
         int | None,
-        typer.Option(min=1, help="Iterations without a new best mean after which it stops."),
+        typer.Option(
+            "--early-stopping",
+            min=1,
+            help="Stop after N iterations without a new best mean payoff.",
+            metavar="N",
+            show_default="never",
+        ),
     ] = None,
     player: Annotated[
         list[str] | None,
         typer.Option(
-            help="A setting of the model as a player, such as style=tagged. Repeat it for several.",
+            "--player-setting",
+            help="Set a setting of the model as a player, e.g. style=tagged. Repeatable.",
             metavar="NAME=VALUE",
         ),
     ] = None,
-    training: TrainingOption = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of deals, and of training.")] = 1,
+    hyperparameters: HyperparameterOption = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Set the random seed of instances and training.")
+    ] = 1,
     json: JsonOption = False,
-) -> None:
-    """Let a language model play itself, and learn from the better of what it said."""
+) -> None:  # fmt: skip
+    """Fine-tune a language model on its own best matches.
+
+    Hyperparameters: epochs, batch, rate, warmup, decay, lora (rank; 0 trains all weights),
+    template and seed.
+    """
     with needing("tune"):
         kind = ct.learning.language.SelfPlay
         settings = ct.rules.errors.legal(kind, {
             "game": game, "parameters": parameters(set_ or ()), "matches": matches,
-            "iterations": iterations, "learn": learn, "keep": _number_or(keep), "where": where,
+            "iterations": iterations, "learn": learn, "keep": _number_or_text(keep), "where": where,
             "repeats": repeats or (4 if learn in ("dpo", "grpo") else 1), "past": past,
             "partners": parameters(partners or (), "--partner"), "patience": patience, "seed": seed,
-            "training": parameters(training or (), "--with"),
-            "player": {**kind().player, **parameters(player or (), "--player")},
+            "training": parameters(hyperparameters or (), "--hyperparameter"),
+            "player": {**kind().player, **parameters(player or (), "--player-setting")},
         })  # fmt: skip
         with StatusLine().shown(f"{out}: loading {model}") as show:
 
-            def told(number: int, now: ct.studies.Progress | ct.learning.language.Step) -> None:
-                show(f"iteration {number}: {how_far(now)}")
+            def report_progress(
+                number: int, state: ct.studies.Progress | ct.learning.language.Step
+            ) -> None:
+                show(f"iteration {number}: {progress_text(state)}")
 
-            done = ct.learning.language.self_play(model, out, settings, told)
+            done = ct.learning.language.self_play(model, out, settings, report_progress)
     if json:
-        print_json([one._asdict() for one in done])
+        print_json([iteration._asdict() for iteration in done])
         return
-    for one in done:
-        kept = "" if one.kept is None else f"; learned from {counted(one.kept, 'chat')}"
-        say(f"iteration {one.number}: {one.mean:.4g} on average, {one.finished:.0%} finished{kept}")
-    say(f"The matches are in {out / ct.learning.language.STORE}")
+    for iteration in done:
+        trained = iteration.kept
+        learned = "" if trained is None else f"; trained on {counted(trained, 'dialogue')}"
+        say(
+            f"iteration {iteration.number}: mean payoff {iteration.mean:.4g}, "
+            f"{iteration.finished:.0%} of matches finished{learned}"
+        )
+    say(f"Matches stored in {out / ct.learning.language.STORE}")
 
 
-def _number_or(text: str) -> str | float:
+def _number_or_text(text: str) -> str | float:
     try:
         return float(text)
     except ValueError:
@@ -187,14 +224,14 @@ def _number_or(text: str) -> str | float:
 
 
 @contextmanager
-def _shown(first: str) -> Iterator[Callable[[Any], None]]:
-    """Something to tell of the steps of a training."""
+def _training_progress(first: str) -> Iterator[Callable[[Any], None]]:
+    """Show the progress of a training; yields a function to call with each step."""
     with StatusLine().shown(first) as show:
-        yield lambda step: show(how_far(step))
+        yield lambda step: show(progress_text(step))
 
 
-def _done(out: Path, chats: int, json: bool) -> None:
+def _print_result(out: Path, chats: int, json: bool) -> None:
     if json:
         print_json({"model": str(out), "chats": chats})
     else:
-        say(f"{out} has learned from {counted(chats, 'chat')}; play it as hf/{out}")
+        say(f"{out}: trained on {counted(chats, 'dialogue')}; use it as the model hf/{out}")

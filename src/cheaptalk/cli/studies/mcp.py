@@ -1,4 +1,4 @@
-"""The command that lets a client of the Model Context Protocol sit down: mcp."""
+"""The command that connects an MCP client to a run: model mcp."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from cheaptalk.cli.shared.printing import err, say
 def mcp(
     url: Annotated[
         str,
-        typer.Argument(
-            help="Where the guest looks and answers, as the run shows it.", metavar="URL"
-        ),
+        typer.Argument(help="Address of the remote agent, as printed by the run.", metavar="URL"),
     ],
     token: Annotated[
         str | None,
         typer.Option(
-            envvar="CHEAPTALK_GUEST_TOKEN", show_envvar=True, help="The token that the run shows."
+            envvar="CHEAPTALK_AGENT_TOKEN",
+            show_envvar=True,
+            help="Authenticate with this token of the agent, as printed by the run.",
         ),
     ] = None,
     port: Annotated[
@@ -28,20 +28,20 @@ def mcp(
         typer.Option(
             min=0,
             max=65535,
-            help="Serve by streamable HTTP at this port of this machine; 0 takes any free one.",
+            help="Serve streamable HTTP on this local port; 0 picks a free port.",
             show_default="standard input and output",
         ),
     ] = None,
 ) -> None:
-    """Let a client of the Model Context Protocol play as a guest of a run.
+    """Connect an MCP client to a run as a remote agent.
 
-    Its model finds tools to look what it is asked, to wait, and to answer. By HTTP, the client
-    sends the guest's token as a bearer token, too.
+    The server offers tools of the Model Context Protocol to read decision requests, wait, and
+    respond. With --port, the client must send the agent's token as a bearer token.
     """
     if port is None:
         ct.adapters.serve_mcp(url, token)
         return
-    with ct.loopback.listening(port) as there:
-        host, taken = there.getsockname()
-        say(f"The table is at http://{host}:{taken}/mcp (Ctrl-C ends it)", to=err)
-        ct.adapters.serve_mcp(url, token, there)
+    with ct.loopback.listening(port) as sock:
+        host, number = sock.getsockname()
+        say(f"MCP server listening at http://{host}:{number}/mcp (stop with Ctrl-C)", to=err)
+        ct.adapters.serve_mcp(url, token, sock)

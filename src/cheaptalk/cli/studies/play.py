@@ -1,4 +1,4 @@
-"""The command with which a person plays at the terminal: play."""
+"""The command that lets a person play at the terminal: play."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from cheaptalk.cli.shared.lookup import check_free, opened
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     ParametersOption,
+    PromptStyleOption,
+    SeatOption,
     StoreOption,
     parameters,
     player_entry,
@@ -31,180 +33,168 @@ from cheaptalk.cli.shared.printing import err, escaped, hint, out, say, say_boxe
 from cheaptalk.cli.shared.sentences import at_store
 
 Exchange: TypeAlias = "tuple[ct.players.PersonCall, str]"
-"""A question to a person, and what they answered, as text."""
-PendingQuestion = tuple["ct.players.PersonCall", "Future[ct.models.Reply]"]
+"""A decision request to a person, and their response as text."""
+PendingRequest = tuple["ct.players.PersonCall", "Future[ct.models.Reply]"]
 
 
 def play(
     game: Annotated[
-        str, typer.Argument(help="The game, such as bargaining.", autocompletion=completion.games)
+        str,
+        typer.Argument(help="Name of the game, e.g. bargaining.", autocompletion=completion.games),
     ],
-    against: Annotated[
+    opponent: Annotated[
         str,
         typer.Option(
-            help="Who fills all other places: a strategy, a model string such as ollama/llama3, "
+            help="Use this player in all other seats: a strategy, a model such as ollama/llama3, "
             "or YAML such as '{strategy: linear, start: 0.9}'.",
             autocompletion=completion.players,
             metavar="SPEC",
         ),
     ] = "random",
-    place: Annotated[
-        str | None,
-        typer.Option(
-            "--as",
-            help="Your place, such as bob or player_3.",
-            autocompletion=completion.places,
-            show_default="the first",
-        ),
-    ] = None,
-    style: Annotated[
-        str | None,
-        typer.Option(
-            help="The wording in which you are told and asked; cheaptalk games GAME lists them.",
-            metavar="NAME",
-            autocompletion=completion.styles,
-            show_default="the game's first",
-        ),
-    ] = None,
+    seat: SeatOption = None,
+    style: PromptStyleOption = None,
     set_: ParametersOption = None,
-    seed: Annotated[int | None, typer.Option(help="Of the deal.", show_default="random")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Set the random seed of the instance.", show_default="random")
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
-    """Play a game yourself at the terminal; each match is recorded and counted like any other."""
-    box = ct.game_box(game)
-    words = ct.styles.style(game, style).name
+    """Play a game yourself at the terminal.
+
+    The match is recorded in the store like any other. A stopped match can be continued.
+    """
+    spec = ct.get_game(game)
+    style_name = ct.styles.style(game, style).name
     check_free(store)
     number = secrets.randbelow(2**31) if seed is None else seed
-    rival = against.strip()
-    worded = {"style": words} if style else {}
-    me = "you" if words == next(iter(box.styles)) else f"you, {words}"
-    written = {
+    rival = opponent.strip()
+    style_setting = {"style": style_name} if style else {}
+    label = "you" if style_name == next(iter(spec.styles)) else f"you, {style_name}"
+    data = {
         "name": f"played-{game}",
-        "description": "Played at a terminal, each deal by a seed of its own.",
+        "description": "Played at a terminal; each instance has its own seed.",
         "seed": number,
         "games": [{"game": game, "fixed": parameters(set_ or [])}],
-        "players": {me: {"person": "terminal"} | worded, rival: player_entry(against)},
+        "players": {label: {"person": "terminal"} | style_setting, rival: player_entry(opponent)},
     }
-    study = ct.studies.parse_study(written, "cheaptalk play")
-    places = list(study.games[0].configurations()[0].places)
-    mine = place or places[0]
-    if mine not in places:
-        raise _no_place(mine, places)
-    seating = [me if one == mine else rival for one in places]
+    study = ct.studies.parse_study(data, "cheaptalk play")
+    seats = list(study.games[0].configurations()[0].seats)
+    own_seat = seat or seats[0]
+    if own_seat not in seats:
+        raise _unknown_seat(own_seat, seats)
+    seating = [label if name == own_seat else rival for name in seats]
     study = study.model_copy(update={"pairing": [seating]})
     (match,) = ct.studies.plan(study).matches
-    match = match._replace(dealt=match.dealt._replace(key=str(number)))
+    match = match._replace(planned_instance=match.planned_instance._replace(key=str(number)))
     with opened(store) as earlier:
         planned = ct.studies.Plan.of(_with_earlier(study, earlier), [match])
-        terminal = _Terminal(_answered(earlier, match.id))
+        terminal = _Terminal(_earlier_exchanges(earlier, match.id))
         checked = ct.studies.check(planned, earlier, ask_person=terminal.ask)
-    again = ["cheaptalk", "play", game, "--as", mine, "--against", against]
-    again += ["--style", words] if style else []
-    again += [part for one in set_ or [] for part in ("--set", one)]
+    again = ["cheaptalk", "play", game, "--seat", own_seat, "--opponent", opponent]
+    again += ["--prompt-style", style_name] if style else []
+    again += [part for setting in set_ or [] for part in ("--set", setting)]
     again += ["--seed", str(number), "--store", ct.records.store_name(store)]
-    with ct.Store.open(store, create=True) as there:
+    with ct.Store.open(store, create=True) as opened_store:
         try:
-            progress = terminal.play(checked, there)
+            progress = terminal.play(checked, opened_store)
         except KeyboardInterrupt:
-            say(f"stopped; go on with: {shlex.join(again)}", to=err, whole=True)
+            say(f"stopped; continue with: {shlex.join(again)}", to=err, whole=True)
             raise
-        record = there.find(match.id)
+        record = opened_store.find(match.id)
     if progress.before:
-        say("this match was played before; leave --seed out to play another one")
-    _end(record, mine, store)
+        say("this match was already played; omit --seed to play a new one")
+    _print_end(record, own_seat, store)
     if progress.failed:
         raise typer.Exit(1)
 
 
 def _with_earlier(study: ct.Study, store: ct.Store | None) -> ct.Study:
-    """The study with the games and rivals of earlier matches among its own."""
+    """Return the study with the games and opponents of earlier matches added."""
     if store is None:
         return study
     try:
         spec = store.study(study.name, counted=False).spec
         earlier = ct.studies.parse_study(spec, study.name)
-    except ct.CheaptalkError:  # there is none, or a game or player of it is no longer installed
+    except ct.CheaptalkError:  # no earlier study, or one of its games or players is not installed
         return study
-    games = [*earlier.games, *(one for one in study.games if one not in earlier.games)]
+    games = [*earlier.games, *(grid for grid in study.games if grid not in earlier.games)]
     players, factors = earlier.players | study.players, earlier.factors | study.factors
     return study.model_copy(update={"games": games, "players": players, "factors": factors})
 
 
-def _answered(store: ct.Store | None, match: str) -> list[Exchange]:
-    """What a person was asked in a match under way and answered, in order."""
+def _earlier_exchanges(store: ct.Store | None, match: str) -> list[Exchange]:
+    """Return the decision requests and responses of an interrupted match, in order."""
     calls = store.open_calls(match) if store is not None else []
     return [
-        (ct.players.PersonCall.model_validate(one["call"]), one["reply"]["text"])
-        for one in calls
-        if one["state"] == "answered" and "question" in one["call"]
+        (ct.players.PersonCall.model_validate(call["call"]), call["reply"]["text"])
+        for call in calls
+        if call["state"] == "answered" and "question" in call["call"]
     ]
 
 
-def _no_place(wanted: str, places: list[str]) -> ct.CheaptalkError:
-    """A place that is not there; of numbered ones, which there are."""
-    stem, _, number = wanted.rpartition("_")
-    if number.isdigit() and f"{stem}_1" in places:
-        return ct.CheaptalkError(
-            f'unknown place "{wanted}": the places are {places[0]} to {places[-1]}'
-        )
-    return ct.rules.unknown("place", wanted, places)
+def _unknown_seat(seat: str, seats: list[str]) -> ct.CheaptalkError:
+    """Return an error about an unknown seat; numbered seats are listed as a range."""
+    stem, _, number = seat.rpartition("_")
+    if number.isdigit() and f"{stem}_1" in seats:
+        return ct.CheaptalkError(f'unknown seat "{seat}"; expected {seats[0]} to {seats[-1]}')
+    return ct.rules.unknown("seat", seat, seats)
 
 
 class _Terminal:
-    """Asks a person in the main thread, where Ctrl-C is heard, while the match runs in another.
+    """Prompts a person in the main thread, which receives Ctrl-C; the match runs in another thread.
 
     Args:
-        answered: what they were asked in this match and answered, when they played it last.
+        earlier: decision requests and responses of this match before it was interrupted.
     """
 
-    def __init__(self, answered: Sequence[Exchange]) -> None:
-        self.answered = answered
-        self.questions: SimpleQueue[PendingQuestion | None] = SimpleQueue()
+    def __init__(self, earlier: Sequence[Exchange]) -> None:
+        self.earlier = earlier
+        self.requests: SimpleQueue[PendingRequest | None] = SimpleQueue()
 
     async def ask(self, call: ct.players.PersonCall) -> ct.models.Reply:
-        """Put a question to the main thread and wait for the person's answer."""
-        answer: Future[ct.models.Reply] = Future()
-        self.questions.put((call, answer))
-        return await asyncio.wrap_future(answer)
+        """Pass a decision request to the main thread and wait for the person's response."""
+        response: Future[ct.models.Reply] = Future()
+        self.requests.put((call, response))
+        return await asyncio.wrap_future(response)
 
     def play(self, checked: ct.studies.Checked, store: ct.Store) -> ct.Progress:
-        """Play, asking the person whenever it is their turn.
+        """Play the match and prompt the person for each decision.
 
         Raises:
-            KeyboardInterrupt: the person left; an answer that a model still gives is recorded.
+            KeyboardInterrupt: the person quit; responses of models that are in flight are recorded.
         """
-        left, told = False, False
+        interrupted, resumed = False, False
         with ThreadPoolExecutor(1) as pool:
             running = pool.submit(ct.run, checked, store, ask_person=self.ask, concurrency=1)
-            running.add_done_callback(lambda _: self.questions.put(None))
+            running.add_done_callback(lambda _: self.requests.put(None))
             while not running.done():
-                question: PendingQuestion | None = None
+                request: PendingRequest | None = None
                 try:
-                    question = self.questions.get()
-                    if question is not None and not left:
-                        if not told:
-                            _retell(self.answered, question[0])
-                        question[1].set_result(_ask(question[0], retell=not told))
-                        told = True
+                    request = self.requests.get()
+                    if request is not None and not interrupted:
+                        if not resumed:
+                            _show_earlier(self.earlier, request[0])
+                        request[1].set_result(_prompt(request[0], show=not resumed))
+                        resumed = True
                         continue
                 except (KeyboardInterrupt, EOFError):
-                    left = True
+                    interrupted = True
                     with suppress(KeyboardInterrupt):
-                        err.print("\nstopping once what is under way is recorded")
-                if question is not None:
-                    question[1].set_exception(ct.studies.Halted(ct.studies.INTERRUPTED))
+                        err.print("\nstopping after the calls in flight")
+                if request is not None:
+                    request[1].set_exception(ct.studies.Halted(ct.studies.INTERRUPTED))
         return running.result()
 
 
-def _retell(answered: Sequence[Exchange], now: ct.players.PersonCall) -> None:
-    """Show all that a person who comes back was told, asked and answered before this question."""
-    for number, (call, text) in enumerate(answered):
+def _show_earlier(earlier: Sequence[Exchange], now: ct.players.PersonCall) -> None:
+    """Show the observations, requests and responses before this request."""
+    for number, (call, text) in enumerate(earlier):
         if (call.news, call.question) == (now.news, now.question):
             return
         if call.problem is None:
             _show(call)
-        after = answered[number + 1][0] if number + 1 < len(answered) else now
-        if after.problem is None:
+        following = earlier[number + 1][0] if number + 1 < len(earlier) else now
+        if following.problem is None:
             out.print(f"You answered {escaped(text)}\n")
 
 
@@ -214,33 +204,36 @@ def _show(call: ct.players.PersonCall) -> None:
     out.print(escaped(call.question))
 
 
-def _ask(call: ct.players.PersonCall, *, retell: bool) -> ct.models.Reply:
-    """Show a person what is new and let them fill in the form.
+def _prompt(call: ct.players.PersonCall, *, show: bool) -> ct.models.Reply:
+    """Show a decision request and let the person fill in the form.
 
     Args:
-        retell: show it although only their last answer was refused: they come back to the match.
+        show: show the observations again even if only the last response was invalid.
     """
     started = time.monotonic()
-    if call.problem is None or retell:
+    if call.problem is None or show:
         _show(call)
     if call.problem is not None:
-        out.print(f"[red]That does not count: {escaped(call.problem)}.[/]")
+        out.print(f"[red]Invalid response: {escaped(call.problem)}.[/]")
     text = json.dumps(_filled_in(call.form.get("properties", {})))
     return ct.models.Reply(text=text, seconds=round(time.monotonic() - started, 4))
 
 
 def _filled_in(fields: dict[str, dict[str, Any]]) -> dict[str, object]:
-    """Ask for the fields of an answer; words that may be left out stand for all else that may."""
-    answer: dict[str, object] = {}
-    alone = False
+    """Prompt for the fields of a response; a message replaces the other optional fields."""
+    response: dict[str, object] = {}
+    only_message = False
     others = [name for name, spec in fields.items() if name != "message" and _optional(spec)]
     for name, spec in fields.items():
-        if alone and name in others:
+        if only_message and name in others:
             continue
-        instead = f"or nothing, to give {_listed(others)} instead" if others else "or nothing"
-        answer[name] = _field(name, spec, instead if name == "message" else "or nothing")
-        alone = alone or (name == "message" and bool(others) and answer[name] is not None)
-    return answer
+        skip = "or press Enter to skip"
+        if name == "message" and others:
+            skip = f"or press Enter to give {_listed(others)} instead"
+        response[name] = _field(name, spec, skip)
+        if name == "message" and others and response[name] is not None:
+            only_message = True
+    return response
 
 
 def _optional(spec: dict[str, Any]) -> bool:
@@ -248,7 +241,7 @@ def _optional(spec: dict[str, Any]) -> bool:
 
 
 def _listed(names: list[str]) -> str:
-    """Names in a sentence.
+    """Return names joined by commas and "and".
 
     >>> _listed(["books", "hats", "balls"])
     'books, hats and balls'
@@ -256,23 +249,21 @@ def _listed(names: list[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-NUMBERS = {"integer": "a whole number", "number": "a number"}
+NUMBERS = {"integer": "an integer", "number": "a number"}
 
 
-def _field(name: str, spec: dict[str, Any], without: str) -> object:
-    """Ask for one field of the answer; a choice may be shortened to its first letters.
-
-    One that may be left out is, where nothing is written.
+def _field(name: str, spec: dict[str, Any], skip: str) -> object:
+    """Prompt for a field of the response; a choice may be abbreviated.
 
     Args:
-        without: how that is said.
+        skip: how to skip the field, if it is optional.
     """
     optional, meaning = _optional(spec), spec.get("description")
     kinds = spec.get("anyOf", [spec])
     spec = next((kind for kind in kinds if kind != {"type": "null"}), spec)
     options: dict[str, object] = {str(option): option for option in spec.get("enum", ())}
     kind = meaning or (NUMBERS.get(spec.get("type", "")) if optional else None)
-    hints = [" / ".join(options) if options else kind, without if optional else None]
+    hints = [" / ".join(options) if options else kind, skip if optional else None]
     hint = f" ({', '.join(filter(None, hints))})" if any(hints) else ""
     while True:
         out.print(
@@ -286,24 +277,24 @@ def _field(name: str, spec: dict[str, Any], without: str) -> object:
         if optional and not text:
             return None
         if spec.get("type") == "number" and not _is_amount(text):
-            out.print("[red]Please write a number, such as 250.[/]")
+            out.print("[red]Please enter a number, e.g. 250.[/]")
             continue
         if not options:
             return text if spec.get("type") == "string" else _plain(text)
-        chosen = _chosen(text.strip().casefold(), options)
-        if len(chosen) == 1:
-            return options[chosen[0]]
-        out.print(f"[red]Please write one of {escaped(', '.join(options))}.[/]")
+        matching = _matching(text.strip().casefold(), options)
+        if len(matching) == 1:
+            return options[matching[0]]
+        out.print(f"[red]Please enter one of: {escaped(', '.join(options))}.[/]")
 
 
-def _chosen(text: str, options: dict[str, object]) -> list[str]:
-    """The options that a text can mean; one that it names in full goes before longer ones."""
-    whole = [option for option in options if option.casefold() == text]
-    return whole or [name for name in options if text and name.casefold().startswith(text)]
+def _matching(text: str, options: dict[str, object]) -> list[str]:
+    """Return the options that a text abbreviates; an exact match takes precedence."""
+    exact = [option for option in options if option.casefold() == text]
+    return exact or [name for name in options if text and name.casefold().startswith(text)]
 
 
 def _is_amount(text: str) -> bool:
-    """Whether a text is a number, as people write amounts: ``$1,250`` too."""
+    """Return whether a text is a number; a dollar sign and commas are allowed (``$1,250``)."""
     try:
         return math.isfinite(float(text.strip().removeprefix("$").replace(",", "")))
     except ValueError:
@@ -311,7 +302,7 @@ def _is_amount(text: str) -> bool:
 
 
 def _plain(text: str) -> object:
-    """A number, true, false or a list as JSON has it; anything else for the form to refuse."""
+    """Return a JSON value, or the text itself, which the form then rejects."""
     try:
         value: object = json.loads(text)
     except ValueError:
@@ -319,17 +310,17 @@ def _plain(text: str) -> object:
     return value
 
 
-def _end(record: ct.MatchRecord, mine: str, store: str) -> None:
-    """Show what the person heard after their last answer, and what they got."""
-    seats = {seat.name for seat in record.rules.seats if seat.place == mine}
+def _print_end(record: ct.MatchRecord, own_seat: str, store: str) -> None:
+    """Show the events after the person's last decision, and their payoff."""
+    actors = {actor.name for actor in record.rules.actors if actor.seat == own_seat}
     lines = ct.records.transcript(record) if record.body.get("answers") else []
-    heard = [line for line in lines if line.seat in seats]
-    asked = [place for place, line in enumerate(heard) if line.kind is not None]
-    for line in heard[asked[-1] + 1 :] if asked else ():
-        say_boxed(line.text, "the end")
+    observed = [line for line in lines if line.actor in actors]
+    decisions = [index for index, line in enumerate(observed) if line.kind is not None]
+    for line in observed[decisions[-1] + 1 :] if decisions else ():
+        say_boxed(line.text, "End of the match")
     if record.payoffs is None:
-        say(f"The match ended as {record.status.value}: {record.why}")
+        say(f"Match {record.status.value}: {record.why}")
     else:
-        out.print(f"{mine}: {record.payoffs[mine]:,.10g}")
-    again = f"cheaptalk show {record.id} {at_store(store)}"
-    hint(f"\nRead it again with: {again}")
+        out.print(f"Payoff of {own_seat}: {record.payoffs[own_seat]:,.10g}")
+    command = f"cheaptalk match show {record.id} {at_store(store)}"
+    hint(f"\nShow the match again with: {command}")

@@ -1,11 +1,9 @@
-"""The commands that play studies: run, and resume, which goes on with one from the store."""
+"""The commands that run studies: run and resume."""
 
 from __future__ import annotations
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.lookup import (
-    find_study,
-)
+from cheaptalk.cli.shared.lookup import find_study
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     PlayerOption,
@@ -15,7 +13,8 @@ from cheaptalk.cli.shared.options import (
     StudyArgument,
     with_options,
 )
-from cheaptalk.cli.shared.playing import PlayOptions, play_study
+from cheaptalk.cli.shared.play_options import PlayOptions
+from cheaptalk.cli.shared.playing import play_study
 
 
 @with_options
@@ -27,7 +26,7 @@ def run(
     *,
     options: PlayOptions,
 ) -> None:
-    """Play a study; what the store already holds is not played again."""
+    """Run a study; matches already in the store are reused."""
     players, rosters = player or (), roster or ()
     play_study(study, find_study(study, store, players, rosters), store, options, players, rosters)
 
@@ -36,5 +35,5 @@ def run(
 def resume(
     study: StoredArgument, store: StoreOption = DEFAULT_STORE, *, options: PlayOptions
 ) -> None:
-    """Go on with a study that was stopped, from what the store holds."""
+    """Resume an interrupted study from the store."""
     play_study(study, ct.studies.stored_study(store, study), store, options)

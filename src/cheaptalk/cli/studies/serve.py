@@ -1,4 +1,4 @@
-"""The command that lets people play in the browser: serve."""
+"""The command that starts the web server: serve."""
 
 from __future__ import annotations
 
@@ -19,58 +19,70 @@ def serve(
     study: Annotated[
         str | None,
         typer.Argument(
-            help="A study file or preset with players who are people in the browser.",
+            help="Study file or preset with human players; without it, start the laboratory.",
             autocompletion=completion.studies,
         ),
     ] = None,
     demo: Annotated[
-        bool, typer.Option("--demo", help="All games, against scripts and with one another.")
+        bool,
+        typer.Option("--demo", help="Serve a demo of all games, against strategies or people."),
     ] = False,
     folder: Annotated[
-        Path, typer.Option(help="Of the laboratory that is opened where no study is named.")
+        Path,
+        typer.Option(
+            "--data-dir", help="Keep the laboratory's data in this folder (without STUDY)."
+        ),
     ] = Path("laboratory"),
     store: StoreOption = DEFAULT_STORE,
     port: PortOption = 8643,
     host: Annotated[
-        str, typer.Option(help="Where to listen; 0.0.0.0 lets in everybody in this network.")
+        str,
+        typer.Option(help="Listen on this address; 0.0.0.0 accepts connections from the network."),
     ] = "127.0.0.1",
     url: Annotated[
         str | None,
         typer.Option(
-            help="The public address, such as https://play.example.org, of a proxy on this machine."
+            "--public-url",
+            help="Use the public address of a reverse proxy, e.g. https://play.example.org.",
         ),
     ] = None,
     private_models: Annotated[
         bool,
         typer.Option(
-            "--private-models",
-            help="Let a laboratory's models be at private addresses, such as this machine's own.",
+            "--allow-private-hosts",
+            help="Let the laboratory use model servers at private addresses, e.g. localhost.",
         ),
     ] = False,
 ) -> None:
-    """Let people play in the browser, or without a study open a laboratory for researchers."""
+    """Start the web server for participants or researchers.
+
+    With a study, participants play it in the browser. Without one, the laboratory opens, a website
+    where researchers create, run and analyse studies.
+    """
     if study is not None and demo:
-        raise typer.BadParameter("name a study, or take --demo, not both", param_hint="STUDY")
+        raise typer.BadParameter(
+            "STUDY and --demo exclude each other; give only one", param_hint="STUDY"
+        )
 
     async def main() -> None:
-        with ct.web.listen(port, host) as there:
-            address = public or ct.web.own_address(there)
+        with ct.web.listen(port, host) as sock:
+            address = public or ct.web.own_address(sock)
             if study is None and not demo:
                 async with ct.web.open_laboratory(
                     folder, address, private_models=private_models
                 ) as site:
-                    say(f"Open {site.link} (Ctrl-C ends it; all goes on next time)")
+                    say(f"Open {site.link} (stop with Ctrl-C; all data are kept)")
                     for note in site.notes:
                         say(note)
-                    await ct.web.serve_app(site.app, there, address)
+                    await ct.web.serve_app(site.app, sock, address)
                 return
-            wanted = ct.web.demo() if study is None else ct.studies.study_of(study)
-            begin = "Open" if wanted.people is None else "Participants come by"
-            async with ct.web.open_site(wanted, store, address) as site:
-                say(f"{begin} {site.link} (Ctrl-C ends it; matches go on next time)")
-                if said := ct.web.who_can_join(address, host):
-                    say(said)
-                await ct.web.serve_app(site.app, there, address)
+            spec = ct.web.demo() if study is None else ct.studies.study_of(study)
+            prefix = "Open" if spec.people is None else "Participants join at"
+            async with ct.web.open_site(spec, store, address) as site:
+                say(f"{prefix} {site.link} (stop with Ctrl-C; matches resume after a restart)")
+                if note := ct.web.who_can_join(address, host):
+                    say(note)
+                await ct.web.serve_app(site.app, sock, address)
 
     with needing("analysis"):
         public = None if url is None else ct.web.public_address(url)

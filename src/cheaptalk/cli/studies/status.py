@@ -1,4 +1,4 @@
-"""The command that shows how far the studies in a store are: status."""
+"""The command that shows the progress of the studies in a store: status."""
 
 from __future__ import annotations
 
@@ -11,63 +11,69 @@ import cheaptalk as ct
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
 from cheaptalk.cli.shared.printing import out, print_json, print_table, say
-from cheaptalk.cli.shared.sentences import cost_text, counted, excluded_text, set_aside_text
+from cheaptalk.cli.shared.sentences import cost_text, counted, excluded_text, superseded_text
 
 
 def status(
     study: Annotated[
         str | None,
-        typer.Argument(help="Only this study.", autocompletion=completion.stored_studies),
+        typer.Argument(help="Only show this study.", autocompletion=completion.stored_studies),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
-    """Show the studies in the store, how far each is, and calls left unresolved."""
+    """Show the progress and cost of stored studies.
+
+    Also lists unresolved calls: those that were sent but never got a recorded response.
+    """
     with ct.Store.open(store) as opened:
-        found = [ct.studies.study_status(opened, study)] if study else ct.studies.statuses(opened)
+        summaries = (
+            [ct.studies.study_status(opened, study)] if study else ct.studies.statuses(opened)
+        )
         unresolved = [
             call for call in opened.unresolved() if study is None or call["bought_by"] == study
         ]
-        apart = ct.records.unassigned_cost(opened)
+        shared_cost = ct.records.unassigned_cost(opened)
     if json:
         print_json({
-            "studies": [one.as_json() for one in found], "no_study": apart.as_json(),
-            "unresolved": unresolved,
+            "studies": [summary.as_json() for summary in summaries],
+            "no_study": shared_cost.as_json(), "unresolved": unresolved,
         })  # fmt: skip
         return
     rows: list[list[object]] = []
-    for one in found:
-        counts = [one.summary.counts.get(status.value, 0) for status in ct.records.Status]
-        rows.append([one.name, "?" if one.planned is None else one.planned, *counts])
+    for item in summaries:
+        counts = [item.summary.counts.get(status.value, 0) for status in ct.records.Status]
+        rows.append([item.name, "?" if item.planned is None else item.planned, *counts])
     kinds = [status.value for status in ct.records.Status]
     print_table(None, ["study", "planned", *kinds], rows)
-    for one in found:
-        for note in _notes(one):
-            say(f"{one.name}: {note}", whole=True)
-    if apart.sendings:
-        say(f"judges took for no study, to code answers: {cost_text(apart)}", whole=True)
+    for item in summaries:
+        for note in _notes(item):
+            say(f"{item.name}: {note}", whole=True)
+    if shared_cost.sendings:
+        say(
+            f"cost of judges outside studies (coding answers): {cost_text(shared_cost)}", whole=True
+        )
     if unresolved:
-        lost = "1 call was" if len(unresolved) == 1 else f"{len(unresolved):,} calls were"
-        out.print(f"{lost} sent and no reply ever recorded, which may have been billed:")
+        out.print(f"unresolved: {counted(len(unresolved), 'call')}, possibly billed")
         for call in unresolved:
-            place = ct.records.ledger_place(call["match_id"])
-            place += f" request {call['request']} {call['seat']}"
-            out.print(f"  {place}, sending {call['try']}", soft_wrap=True)
+            match = ct.records.ledger_place(call["match_id"])
+            request = f"request {call['request']} {call['actor']}"
+            out.print(f"  {match} {request}, attempt {call['try']}", soft_wrap=True)
 
 
-def _notes(one: ct.studies.StudyStatus) -> Iterator[str]:
-    """What there is to say of a study besides how far it is."""
-    if one.summary.set_aside:
-        yield set_aside_text(one.summary.set_aside)
-    if any(one.excluded):
-        yield excluded_text(one.excluded)
-    if one.cost.sendings:
-        yield cost_text(one.cost)
-    for name, count in one.paid_by_others.items():
-        yield f"{counted(count, 'match')} shared with {name}, which has paid for calls in them"
-    for reason, count in one.problems.items():
+def _notes(item: ct.studies.StudyStatus) -> Iterator[str]:
+    """Yield notes on a study: excluded matches, cost and problems."""
+    if item.summary.set_aside:
+        yield superseded_text(item.summary.set_aside)
+    if any(item.excluded):
+        yield excluded_text(item.excluded)
+    if item.cost.sendings:
+        yield cost_text(item.cost)
+    for name, count in item.paid_by_others.items():
+        yield f"{counted(count, 'match')} shared with {name}, which paid for their calls"
+    for reason, count in item.problems.items():
         yield f"{count:,} x {reason}"
-    if one.summary.halted:
-        yield f"the last run halted: {one.summary.halted}"
-    if one.judging.sendings:
-        yield f"judges took {cost_text(one.judging)}"
+    if item.summary.halted:
+        yield f"the last run halted: {item.summary.halted}"
+    if item.judging.sendings:
+        yield f"cost of judging: {cost_text(item.judging)}"

@@ -1,4 +1,4 @@
-"""The commands that train a policy and look into it: train, exploitability."""
+"""The commands that train and evaluate policies: train policy and train exploitability."""
 
 from __future__ import annotations
 
@@ -10,194 +10,180 @@ from typing import Annotated, Any
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.options import JsonOption, ParametersOption, TrackOption, parameters
+from cheaptalk.cli.shared.options import (
+    HyperparameterOption,
+    JsonOption,
+    ParametersOption,
+    TrackOption,
+    parameters,
+)
 from cheaptalk.cli.shared.printing import print_json, print_table, say
 from cheaptalk.cli.shared.progress import StatusLine
 from cheaptalk.cli.shared.watching import trackers
-from cheaptalk.cli.studies.experiment import experiment
 from cheaptalk.extras import needing
 
-SELF_PLAY = "self-play"
-"""What is trained beside policies: language models."""
-DRAWN = 10.0
-"""Seconds between two drawings of a page of curves."""
+DRAWING_INTERVAL = 10.0
+"""Seconds between two updates of the page with training curves."""
 
 
 class Device(StrEnum):
-    """A kind of device to learn on."""
+    """A kind of device to train on."""
 
     auto = "auto"
     cpu = "cpu"
     gpu = "gpu"
 
 
-def train(
+def policy(
     algorithm: Annotated[
         str,
         typer.Argument(
-            help="nfsp: neural fictitious self-play; rnad: regularised Nash dynamics; or a "
-            "training that a paper names, with its game and settings: nfsp-bg4 to nfsp-bg6, "
-            "rnad-bg4 to rnad-bg6; or ours, which take minutes: the same with -quick behind it, "
-            "and rnad-bargaining-quick; or self-play: language models, from nothing to a report."
+            help="Algorithm (nfsp: neural fictitious self-play; rnad: regularized Nash dynamics) "
+            "or training preset with game and settings: nfsp-bg4 to nfsp-bg6, rnad-bg4 to "
+            "rnad-bg6; shorter: nfsp-bg4-quick and so on, rnad-bargaining-quick."
         ),
     ],
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The policy's file. FILE.training lies beside it, from which a training that "
-            "was stopped goes on, and FILE.log.jsonl, which says how it went. Of self-play the "
-            "folder, in which it goes on, too.",
-            show_default="self-play-PRESET of self-play",
-        ),
-    ] = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help="Of self-play: an experiment, tiny, gpu, options, inverted or seconds, "
-            "or its file.",
-            metavar="NAME|FILE",
-        ),
-    ] = None,
-    lineages: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--lineage",
-            help="Of self-play: which lineage of the experiment; all by default. Repeat it for "
-            "several.",
-            metavar="NAME",
-        ),
-    ] = None,
-    base: Annotated[
-        str | None,
-        typer.Option(
-            help="Of self-play: the model to begin with, a folder or a name on the Hugging Face "
-            "Hub, instead of one that is made.",
-            metavar="MODEL",
+            help="Write the policy to this file, the training state to FILE.training (to resume) "
+            "and the log to FILE.log.jsonl.",
+            metavar="FILE",
+            show_default=False,
         ),
     ] = None,
     game: Annotated[
-        str | None, typer.Option(help="A game, or a configuration that a paper names, such as BG4.")
+        str | None,
+        typer.Option(help="Train on this game or named configuration, e.g. bargaining or BG4."),
     ] = None,
     matches: Annotated[
-        int | None, typer.Option(min=1, help="Matches to learn from in all; a million by default.")
+        int | None, typer.Option(min=1, help="Train on N matches.", metavar="N",
+                                 show_default="1,000,000")
     ] = None,
     set_: ParametersOption = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--with", help="A setting of the algorithm.", metavar="NAME=VALUE"),
-    ] = None,
+    settings: HyperparameterOption = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(
-            help="Train with each of several values of a setting; repeat it for all combinations. "
-            "FILE is a folder then.",
+            help="Train once per value of a hyperparameter; repeat it for all combinations. --out "
+            "is then a folder.",
             metavar="NAME=[A,B]",
         ),
     ] = None,
     workers: Annotated[
-        int, typer.Option(min=1, help="Of --vary: trainings at the same time on this machine.")
+        int, typer.Option(min=1, help="With --vary: run N processes in parallel.", metavar="N")
     ] = 1,
-    on: Annotated[
+    cluster: Annotated[
         str | None,
-        typer.Option(help="Of --vary: a Ray cluster: ray, or ray://HOST:10001.", metavar="CLUSTER"),
+        typer.Option(
+            help="With --vary: train on a Ray cluster, ray (local) or ray://HOST:10001.",
+            metavar="ADDRESS",
+        ),
     ] = None,
     device: Annotated[
-        Device, typer.Option(help="What to learn on; the fastest that JAX finds by default.")
+        Device, typer.Option(help="Train on this device; auto picks the fastest that JAX finds.")
     ] = Device.auto,
     page: Annotated[
         Path | None,
         typer.Option(
-            help="A page of how it goes, with curves, which is written anew as it goes.",
+            "--progress-page",
+            help="Write a live page with training curves (HTML) to this file.",
             dir_okay=False,
         ),
     ] = None,
     examine: Annotated[
         int,
         typer.Option(
-            min=0,
-            help="Matches after which it is looked what could be gained against the policy, again "
-            "and again; 0 for never.",
+            "--eval-every", min=0, metavar="N",
+            help="Evaluate exploitability every N matches; 0 turns it off.",
         ),
     ] = 0,
     track: TrackOption = None,
     json: JsonOption = False,
-) -> None:
-    """Train a policy that sits down at tables as {policy: FILE}, or language models."""
-    if algorithm == SELF_PLAY:
-        experiment(preset or "tiny", out, lineages or (), base, json=json)
-        return
+) -> None:  # fmt: skip
+    """Train a policy with NFSP or R-NaD.
+
+    In a study, a trained policy is the player {policy: FILE}.
+    """
     if out is None or (out.is_dir() and not vary) or (vary and out.is_file()):
-        named = "a folder for the policies" if vary else "the policy's file"
-        raise typer.BadParameter(f"name {named}", param_hint="--out")
-    if not vary and (on is not None or workers != 1):
-        raise typer.BadParameter("it goes with --vary", param_hint="--on" if on else "--workers")
-    if preset or lineages or base:
-        hint = "--preset, --lineage, --base"
-        raise typer.BadParameter(f"that is for {SELF_PLAY} alone", param_hint=hint)
-    own = parameters(settings or (), "--with")
+        kind = "a folder for the policies" if vary else "a file for the policy"
+        raise typer.BadParameter(f"name {kind}", param_hint="--out")
+    if not vary and (cluster is not None or workers != 1):
+        option = "--cluster" if cluster else "--workers"
+        raise typer.BadParameter("requires --vary", param_hint=option)
+    given = parameters(settings or (), "--hyperparameter")
     with needing("learn"):
-        chosen = ct.learning.chosen(algorithm, game, matches, own)
-        rules = ct.learning.game_of(chosen.game, parameters(set_ or ()))
+        training = ct.learning.chosen(algorithm, game, matches, given)
+        rules = ct.learning.game_of(training.game, parameters(set_ or ()))
         if vary:
-            _sweep(chosen, rules, parameters(vary, "--vary"), out, examine, workers, on, json=json)
+            values = parameters(vary, "--vary")
+            _sweep(training, rules, values, out, examine, workers, cluster, json=json)
             return
-        wanted = ct.learning.settings_of(chosen.algorithm, chosen.settings)
+        hyperparameters = ct.learning.settings_of(training.algorithm, training.settings)
         with (
-            trackers(track or (), out.stem) as told,
-            StatusLine().shown(f"{chosen.game}: compiling") as show,
+            trackers(track or (), out.stem) as opened_trackers,
+            StatusLine().shown(f"{training.game}: compiling") as show,
         ):
-            telling = Telling(chosen, out, page, show)
+            progress = TrainingProgress(training, out, page, show)
             last = ct.learning.train(
-                chosen.algorithm, rules, wanted, chosen.matches, out, device=device.value,
-                examined_every=examine, progress=telling,
-                tracks=[one.log for one in told],
+                training.algorithm, rules, hyperparameters, training.matches, out,
+                device=device.value, examined_every=examine, progress=progress,
+                tracks=[tracker.log for tracker in opened_trackers],
             )  # fmt: skip
-            telling.draw(under_way=False)
+            progress.draw(under_way=False)
     if json:
         print_json({"policy": str(out), "told": last and last.written()})
     elif last is None:
-        say(f"{out} has learned from as many matches before.")
+        say(f"{out} has already been trained on this many matches.")
     else:
-        say(f"{chosen.game}: learned from {last.matches:,} matches; the policy is {out}")
+        say(f"{training.game}: trained on {last.matches:,} matches; policy written to {out}")
 
 
 def _sweep(
-    chosen: ct.learning.Preset,
+    training: ct.learning.Preset,
     rules: ct.rules.Game,
     varied: dict[str, Any],
     folder: Path,
     examine: int,
     workers: int,
-    on: str | None,
+    cluster: str | None,
     *,
     json: bool,
 ) -> None:
-    """Train with all combinations of settings, and say how each went."""
-    lists = {name: one if isinstance(one, list) else [one] for name, one in varied.items()}
-    with StatusLine().shown(f"{chosen.game}: trainings begin") as show:
-        found = ct.learning.sweep(
-            chosen.algorithm, rules, chosen.settings, lists, chosen.matches, folder,
-            examined_every=examine, processes=workers, on=on,
-            progress=lambda done, count: show(f"{chosen.game}: {done} of {count} trained"),
+    """Train with all combinations of hyperparameters, and print a table of the results."""
+    values = {name: value if isinstance(value, list) else [value] for name, value in varied.items()}
+    with StatusLine().shown(f"{training.game}: starting") as show:
+        results = ct.learning.sweep(
+            training.algorithm, rules, training.settings, values, training.matches, folder,
+            examined_every=examine, processes=workers, on=cluster,
+            progress=lambda done, count: show(f"{training.game}: {done} of {count} trained"),
         )  # fmt: skip
     if json:
         print_json([
-            {"settings": one.settings, "policy": str(one.policy), "told": one.told}
-            for one in found
+            {"settings": result.settings, "policy": str(result.policy), "told": result.told}
+            for result in results
         ])  # fmt: skip
         return
-    columns = [*lists, "matches", "returns", *(["could be gained"] if examine else [])]
+    columns = [*values, "matches", "returns", *(["exploitability"] if examine else [])]
     rows: list[list[object]] = []
-    for one in found:
-        returns = " / ".join(f"{got:.4g}" for got in one.told["returns"])
-        gains = [_gained(one.told.get("gains", ()))] if examine else []
-        rows.append([*map(str, one.settings.values()), one.told["matches"], returns, *gains])
+    for result in results:
+        returns = " / ".join(f"{value:.4g}" for value in result.told["returns"])
+        gains = [_gains_text(result.told.get("gains", ()))] if examine else []
+        settings = map(str, result.settings.values())
+        rows.append([*settings, result.told["matches"], returns, *gains])
     print_table(None, columns, rows, right=columns)
-    say(f"The policies are in {folder}")
+    say(f"Policies written to {folder}")
 
 
-class Telling:
-    """Tells how a training goes: in a line, and on a page if there is to be one."""
+class TrainingProgress:
+    """Shows the progress of a training in a line and, if requested, on a page with curves.
+
+    Args:
+        training: the training's algorithm, game and settings.
+        out: the policy's file, beside which the log lies.
+        page: the page to write.
+        show: prints a line of progress.
+    """
 
     def __init__(
         self, training: ct.learning.Preset, out: Path, page: Path | None, show: Callable[[str], Any]
@@ -206,25 +192,25 @@ class Telling:
             with needing("analysis"):
                 self._write = ct.reports.write_curves
         self._training, self._out, self._page, self._show = training, out, page, show
-        self._drawn = 0.0
-        self._gained = ""
+        self._last_drawing = 0.0
+        self._exploitability = ""
 
     def __call__(self, pace: ct.learning.Pace) -> None:
-        """Tell of a point of it."""
-        now = pace.told
-        if pace.seconds - self._drawn >= DRAWN:
+        """Show the state of the training."""
+        state = pace.told
+        if pace.seconds - self._last_drawing >= DRAWING_INTERVAL:
             self.draw(under_way=True)
-            self._drawn = pace.seconds
-        if now.gains:
-            self._gained = "; could be gained " + _gained(now.gains)
-        metrics = ", ".join(f"{name} {one:.4g}" for name, one in now.metrics.items())
+            self._last_drawing = pace.seconds
+        if state.gains:
+            self._exploitability = f"; exploitability {_gains_text(state.gains)}"
+        metrics = ", ".join(f"{name} {value:.4g}" for name, value in state.metrics.items())
         self._show(
-            f"{self._training.game}: {now.matches:,} of {pace.wanted:,} matches, "
-            f"{pace.rate:,.0f} a second; {metrics}{self._gained}"
+            f"{self._training.game}: {state.matches:,} of {pace.wanted:,} matches, "
+            f"{pace.rate:,.0f} per second; {metrics}{self._exploitability}"
         )
 
     def draw(self, *, under_way: bool) -> None:
-        """Write the page anew."""
+        """Write the page with the curves so far."""
         if self._page is not None:
             training = self._training
             self._write(
@@ -236,34 +222,43 @@ class Telling:
 
 def exploitability(
     policy: Annotated[
-        str, typer.Argument(help="A policy's file, or the name of one that comes with the package.")
+        str, typer.Argument(help="File of the policy, or the name of a policy that is included.")
     ],
     matches: Annotated[
         int,
-        typer.Option(min=1, help="Matches that a rival learns from, where the game is not small."),
+        typer.Option(
+            min=1, metavar="N",
+            help="Train on N matches; ignored if the game is small enough to be solved exactly.",
+        ),
     ] = 3_000_000,
     json: JsonOption = False,
-) -> None:
-    """Say what could be gained against a policy by playing otherwise."""
+) -> None:  # fmt: skip
+    """Estimate the exploitability of a policy.
+
+    It is what a best response gains over playing the policy itself. In small games the best
+    response is exact; in others it is trained, which gives a lower bound.
+    """
     with needing("learn"):
-        found = ct.learning.read_policy(ct.learning.policy_file(policy))
-        game = found.game.rules.name
+        loaded = ct.learning.read_policy(ct.learning.policy_file(policy))
+        game = loaded.game.rules.name
         with StatusLine().shown(f"{game}: compiling") as show:
-            told = ct.learning.exploitability(
-                found, matches,
-                lambda now: show(f"{game}: a rival learned from {now.matches:,} of {matches:,}"),
+            estimate = ct.learning.exploitability(
+                loaded, matches,
+                lambda state: show(
+                    f"{game}: best response trained on {state.matches:,} of {matches:,} matches"
+                ),
             )  # fmt: skip
     if json:
         print_json({
-            "policy": policy, "method": told.method, "exact": told.exact,
-            "gains": [one._asdict() for one in told.gains],
+            "policy": policy, "method": estimate.method, "exact": estimate.exact,
+            "gains": [gain._asdict() for gain in estimate.gains],
         })  # fmt: skip
         return
-    for one in told.gains:
-        error = "" if told.exact else f" (standard error {one.error:.2g})"
-        say(f"{one.player} gets {one.own:.4g} and could gain {one.gain:.3g}{error}")
-    say(f"This was {told.method}.")
+    for gain in estimate.gains:
+        error = "" if estimate.exact else f" (standard error {gain.error:.2g})"
+        say(f"{gain.player}: payoff {gain.own:.4g}, best response gains {gain.gain:.3g}{error}")
+    say(f"Method: {estimate.method}.")
 
 
-def _gained(gains: tuple[tuple[float, float], ...]) -> str:
+def _gains_text(gains: tuple[tuple[float, float], ...]) -> str:
     return ", ".join(f"{gain:.3g}" + (f" (±{error:.2g})" if error else "") for gain, error in gains)

@@ -1,1 +1,1 @@
-"""What is said of an empirical game: equilibria, readings, rankings, each with its uncertainty."""
+"""Analyse empirical games: equilibria, metrics and ratings, with their uncertainty."""

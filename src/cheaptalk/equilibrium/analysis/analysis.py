@@ -1,4 +1,4 @@
-"""What is said of an empirical game: its equilibria, and how sure each number is."""
+"""Results of analysing an empirical game: equilibria with their uncertainty."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from cheaptalk.equilibrium.empirical.bootstrap import (
     BestResponses,
     Bootstrap,
     Spread,
-    deals_in_all,
+    instances_in_all,
     recurs,
-    shares_deals,
+    shares_instances,
     spreads,
     weakly_dominated,
 )
@@ -36,26 +36,27 @@ from cheaptalk.equilibrium.empirical.next_cells import NextCells, broken_ties
 from cheaptalk.equilibrium.solvers.payoff_files import PLAIN, PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import TIE, Floats
 from cheaptalk.equilibrium.solvers.solutions import SymmetricEquilibria
-from cheaptalk.rules import MeasureTable, counted
+from cheaptalk.rules import MetricTable, counted
 from cheaptalk.rules.display import Printed
 from cheaptalk.text import aligned, decimals, fixed
 
-NOISE = "come out different in a draw, and what looks like a choice between them is noise"
+NOISE = "differ within a draw, so that choices between them are noise"
 LEAST = 0.01
-"""The share of bootstrap games from which on an edge is drawn."""
+"""The minimum share of bootstrap games for a value to be shown."""
 SHOWN = 5
-"""Equilibria that are told."""
+"""The maximum number of equilibria in the text."""
 DUST = 1e-9
-"""A regret below this share of the range of payoffs is rounding, and no regret."""
+"""A regret below this share of the range of payoffs counts as 0."""
 
 
 class Gap(NamedTuple):
-    """By how much a strategy leads the next by regret.
+    """The lead of a strategy over the next one by regret.
 
     Attributes:
-        ahead, behind: their labels.
-        lead: by how much less the first regrets.
-        p, corrected: of no difference, two-sided, alone and among all rows (Holm 1979).
+        ahead, behind: the labels of the strategies.
+        lead: the difference of their regrets.
+        p, corrected: the two-sided p-value of no difference, uncorrected and corrected for the
+            number of rows (Holm 1979).
     """
 
     ahead: str
@@ -66,12 +67,11 @@ class Gap(NamedTuple):
 
 
 class Recurrence(NamedTuple):
-    """How often an equilibrium of the mean payoffs is one of a draw's, by its support.
+    """The frequency in draws of an equilibrium of the mean payoffs, by its support.
 
     Attributes:
-        exists: in what share of draws there is an equilibrium in which the same strategies are
-            played.
-        chosen: in what share such a one is the one of most entropy, which is taken.
+        exists: the share of draws that have an equilibrium with the same support.
+        chosen: the share of draws whose selected equilibrium has this support.
     """
 
     exists: float
@@ -83,25 +83,25 @@ class Analysis(Printed):
     """An empirical game with its equilibria.
 
     Attributes:
-        name: what it is called.
+        name: the name of the game.
         game: its cells.
-        found: all symmetric equilibria of the mean payoffs.
-        drawn: the maximum-entropy equilibrium over bootstrap draws; without draws that of the
-            mean payoffs alone.
-        readings: the metrics of ``drawn``, as they stand together in tables.
-        unsure: why there are no draws; empty where there are.
-        selected: the matches behind it, if there are any.
-        providers: the game among providers, where strategies have some.
-        next_cells: where to play next; or, in words, why that cannot be said; None where nobody
-            asked.
+        solution: the symmetric equilibria of the mean payoffs.
+        bootstrap: the maximum-entropy equilibrium over bootstrap draws; without draws, that of the
+            mean payoffs.
+        readings: the metrics of ``bootstrap``, grouped into tables.
+        no_draws_reason: why there are no draws; empty if there are.
+        selected: the matches, if there are any.
+        providers: the game among providers, if strategies have providers.
+        next_cells: the proposed cells, or the reason that there is no proposal; None if not
+            requested.
     """
 
     name: str
     game: EmpiricalGame
-    found: SymmetricEquilibria
-    drawn: Bootstrap
-    readings: tuple[MeasureTable, ...] = ()
-    unsure: str = ""
+    solution: SymmetricEquilibria
+    bootstrap: Bootstrap
+    readings: tuple[MetricTable, ...] = ()
+    no_draws_reason: str = ""
     selected: Selected | None = field(default=None, repr=False)
     providers: Providers | None = None
     next_cells: NextCells | str | None = None
@@ -110,219 +110,233 @@ class Analysis(Printed):
         return analysis_text(self)
 
     def __repr__(self) -> str:
-        return f"<Analysis of {self.name}: {self.found_in_words}>"
+        return f"<Analysis of {self.name}: {self.count_in_words}>"
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The strategies."""
+        """Return the labels of the strategies."""
         return self.game.labels
 
     @property
-    def found_in_words(self) -> str:
-        """How many equilibria there are, and whether these are all."""
-        continua = sum(not one.isolated for one in self.found.components)
-        single = len(self.found.components) - continua
+    def count_in_words(self) -> str:
+        """Describe how many equilibria there are, and whether these are all."""
+        continua = sum(not component.isolated for component in self.solution.components)
+        single = len(self.solution.components) - continua
         kinds = []
         if single:
             kinds.append(f"{single} symmetric equilibri{'um' if single == 1 else 'a'}")
         if continua:
             of_what = "of them" if single else "of symmetric equilibria"
             kinds.append(f"{continua} continu{'um' if continua == 1 else 'a'} {of_what}")
-        others = "no others" if self.found.complete else "perhaps others"
-        return ", ".join([*kinds, f"and {others}"])
+        rest_text = "no others" if self.solution.complete else "perhaps others"
+        return ", ".join([*kinds, f"and {rest_text}"])
 
     @property
-    def places(self) -> int:
-        """Decimals that suit its payoffs."""
-        return payoff_places(self.game.payoffs())
+    def payoff_decimals(self) -> int:
+        """Return the number of decimals suitable for its payoffs."""
+        return decimals_for(self.game.payoffs())
 
     @property
     def reach_in_words(self) -> str:
-        """How much of the search is left, and that nothing can be gained in a constant game."""
+        """Describe an incomplete search or a game with constant payoffs."""
         payoffs = self.game.payoffs()
         if not np.ptp(payoffs):
             return (
-                f"Every payoff is {fixed(payoffs[0, 0], self.places)}: nobody gains by any choice"
+                f"Every payoff is {fixed(payoffs[0, 0], self.payoff_decimals)}: no deviation gains "
+                "anything"
             )
-        if self.found.bound is None:
+        if self.solution.bound is None:
             return ""
         return (
-            "The search stopped at its limit: an equilibrium that is not listed has an entropy of "
-            f"at most {self.found.bound:.3f}, that of all strategies alike; a greater limit "
-            "searches on"
+            "The search stopped at its limit: an unlisted equilibrium has an entropy of "
+            f"at most {self.solution.bound:.3f}, that of a uniform mixture; increase "
+            "the limit to search further"
         )
 
     @property
     def ties_in_words(self) -> str:
-        """Against which strategies several replies are best, which count for none of them."""
+        """List the strategies against which several responses are best."""
         if not self.tied:
             return ""
         against = ", ".join(
             called(label) + ("" if share > 1 - LEAST else f" ({share:.1%} of draws)")
             for label, share in self.tied.items()
         )
-        return f"Best reply leaves out ties: several replies are best against {against}"
+        return f"Best response excludes ties: several responses are best against {against}"
 
     @property
     def tied_entropy(self) -> int:
-        """How many equilibria have as much entropy as the one that is taken, itself among them."""
-        most = self.found.mene.entropy
-        return sum(one.entropy >= most - TIE for one in self.found.equilibria)
+        """Return how many equilibria share the maximum entropy."""
+        maximum = self.solution.mene.entropy
+        return sum(equilibrium.entropy >= maximum - TIE for equilibrium in self.solution.equilibria)
 
     @property
     def choice_in_words(self) -> str:
-        """By which rule the equilibrium is taken, and whether it needed the second one."""
-        of_most = "the most entropy" + ("" if self.found.proven else " of those found")
+        """Describe the rule that selects the equilibrium."""
+        of_most = "the maximum entropy" + ("" if self.solution.proven else " of those found")
         if self.tied_entropy == 1:
-            return f"The first has {of_most}, and is taken"
+            return f"The first has {of_most} and is selected"
         return (
-            f"The first {self.tied_entropy} have {of_most}, equally much; of such the one "
-            "that pays most is taken, here the first"
+            f"The first {self.tied_entropy} have {of_most}; of these, the one with the "
+            "highest payoff is selected: the first"
         )
 
     @cached_property
     def recurring(self) -> list[Recurrence | None]:
-        """How often each equilibrium is one of the draws too, in order; None without draws."""
+        """Return each equilibrium's frequency in the draws, or None without draws."""
         if not self.draws:
-            return [None] * len(self.found.components)
-        found: list[Recurrence | None] = []
-        for one in self.found.equilibria:
-            chosen = ((self.drawn.mixtures > SHARE) == (one.mixture > 0)).all(axis=1)
-            exists = recurs(self.drawn.payoffs, one.support) | chosen
-            found.append(Recurrence(float(exists.mean()), float(chosen.mean())))
-        return found
+            return [None] * len(self.solution.components)
+        recurrences: list[Recurrence | None] = []
+        for equilibrium in self.solution.equilibria:
+            chosen = ((self.bootstrap.mixtures > SHARE) == (equilibrium.mixture > 0)).all(axis=1)
+            exists = recurs(self.bootstrap.payoffs, equilibrium.support) | chosen
+            recurrences.append(Recurrence(float(exists.mean()), float(chosen.mean())))
+        return recurrences
 
     @cached_property
     def dominated(self) -> dict[str, list[str]]:
-        """By whom strategies of some equilibrium are weakly dominated, by the mean payoffs."""
-        played = {at for one in self.found.equilibria for at in one.support}
-        by = weakly_dominated(self.game.payoffs())
+        """Return the strategies that weakly dominate each strategy in an equilibrium's support."""
+        played = {
+            index for equilibrium in self.solution.equilibria for index in equilibrium.support
+        }
+        dominators = weakly_dominated(self.game.payoffs())
         return {
-            self.labels[at]: [self.labels[other] for other in by[at]]
-            for at in sorted(played) if by[at]
+            self.labels[index]: [self.labels[dominator] for dominator in dominators[index]]
+            for index in sorted(played) if dominators[index]
         }  # fmt: skip
 
     @property
     def dominated_in_words(self) -> str:
-        """The same, in a sentence for each; empty where none is."""
+        """Describe the weakly dominated strategies, one sentence each."""
         return " ".join(
-            f"{label} is weakly dominated by {' and by '.join(others)}: "
-            "never better, and somewhere worse."
-            for label, others in self.dominated.items()
+            f"{label} is weakly dominated by {' and by '.join(dominators)}: "
+            "never better and sometimes worse."
+            for label, dominators in self.dominated.items()
         )
 
     @cached_property
-    def deals_in_all(self) -> tuple[int, int]:
-        """How many deals all cells have, and how many some cell has."""
-        return deals_in_all(self.game)
+    def instances_in_all(self) -> tuple[int, int]:
+        """Return the numbers of instances in all cells and in any cell."""
+        return instances_in_all(self.game)
 
     @property
     def drawn_in_words(self) -> str:
-        """Whether draws have the same deals for all cells."""
-        in_all, in_any = self.deals_in_all
-        if not self.drawn.paired:
-            return "deals drawn for each cell"
+        """Describe whether draws use the same instances in all cells."""
+        in_all, in_any = self.instances_in_all
+        if not self.bootstrap.paired:
+            return "instances resampled separately for each cell"
         if in_all == in_any:
-            return "the same deals in all cells"
-        return f"the same deals in all cells; {counted(in_all, 'deal')} of {in_any:,} are in all"
+            return "the same instances in all cells"
+        return (
+            f"the same instances in all cells; {counted(in_all, 'instance')} of {in_any:,} "
+            f"are in all"
+        )
 
     @property
     def uncertain(self) -> str:
-        """Why draws cannot show how sure the choice is; empty if they can."""
-        return uncertain_because(self.game, self.draws, self.unsure)
+        """Return why draws can't measure the uncertainty; empty if they can."""
+        return uncertain_because(self.game, self.draws, self.no_draws_reason)
 
     @cached_property
     def unscored(self) -> tuple[dict[str, int], int]:
-        """The matches that no payoff includes, by status, and the number of all matches."""
+        """Return the matches excluded from payoffs, by status, and the number of all matches."""
         return unscored_matches(self.selected, self.labels, self.labels)
 
     @property
     def cautions(self) -> list[str]:
-        """What limits the answer, in sentences; see :func:`.cautions`."""
+        """Return the limitations of the result; see :func:`.cautions`."""
         return cautions(self.game, self.uncertain, self.unscored)
 
     @property
     def warnings(self) -> list[str]:
-        """What makes the draws less sure than they look."""
-        return [said for said in (self.game.few if self.draws else "", self.broken_ties) if said]
+        """Return warnings about the reliability of the draws."""
+        return [
+            warning
+            for warning in (self.game.few_instances if self.draws else "", self.broken_ties)
+            if warning
+        ]
 
     @property
     def broken_ties(self) -> str:
-        """What is lost where exact ties between cells come apart in draws; empty where not."""
-        if self.draws and not self.drawn.paired and shares_deals(self.game):
+        """Return a warning if exact ties between cells break in draws; else an empty string."""
+        if self.draws and not self.bootstrap.paired and shares_instances(self.game):
             return (
-                "Cells share their deals, yet deals were drawn for each cell: payoffs that are "
+                "Cells share instances, but each cell was resampled separately: payoffs that are "
                 f"exactly equal in several cells, such as outside options, {NOISE}"
             )
-        tied = sum(map(broken_ties, self.game.samples)) if self.drawn.paired else 0
+        tied = sum(map(broken_ties, self.game.samples)) if self.bootstrap.paired else 0
         if not tied:
             return ""
         return (
-            f"{counted(tied, 'cell')} with payoffs that are equal on all the deals they share, "
-            f"such as outside options, have different deals, so that they {NOISE}; play the same "
-            "deals in all"
+            f"{counted(tied, 'cell')} with equal payoffs on all shared instances, such as outside "
+            f"options, have different instances; the payoffs {NOISE}. Play the same instances in "
+            "all cells"
         )
 
     @property
     def table(self) -> PayoffTable:
-        """The mean payoffs, to be written to a file."""
+        """Return the mean payoffs as a table that can be written to a file."""
         payoffs = self.game.payoffs()
         return PayoffTable(self.labels, self.labels, payoffs, payoffs.T, self.name)
 
     @property
     def matches(self) -> int:
-        """How many matches there are in all cells, each once."""
+        """Return the number of matches in all cells."""
         return int(np.triu(self.game.counts()).sum())
 
     @property
     def draws(self) -> int:
-        """How many bootstrap games there are; 0 where none could be drawn."""
-        return 0 if self.unsure else len(self.drawn.payoffs)
+        """Return the number of bootstrap draws; 0 if there are none."""
+        return 0 if self.no_draws_reason else len(self.bootstrap.payoffs)
 
     @cached_property
     def payoffs(self) -> list[list[Spread]]:
-        """What each strategy gets against each."""
-        drawn = self.drawn.payoffs
+        """Return the payoff of each strategy against each."""
+        draws = self.bootstrap.payoffs
         return [
-            spreads(row, drawn[:, at], self.drawn.freedom)
-            for at, row in enumerate(self.game.payoffs())
+            spreads(row, draws[:, index], self.bootstrap.freedom)
+            for index, row in enumerate(self.game.payoffs())
         ]
 
     @cached_property
-    def gets(self) -> list[Spread]:
-        """What each strategy gets against the equilibrium."""
-        first, drawn = (against(one.payoffs, one.mixtures) for one in self._both)
-        return spreads(first[0], drawn, self.drawn.freedom)
+    def equilibrium_payoffs(self) -> list[Spread]:
+        """Return the payoff of each strategy against the equilibrium."""
+        estimate, draws = (
+            against(bootstrap.payoffs, bootstrap.mixtures) for bootstrap in self._estimate_and_draws
+        )
+        return spreads(estimate[0], draws, self.bootstrap.freedom)
 
     def against(self, metric: str) -> list[Spread]:
-        """A metric, the regret or the share at equilibrium of each strategy."""
-        first, drawn = (one.against(metric) for one in self._both)
-        return spreads(first[0], drawn, self.drawn.freedom)
+        """Return each strategy's value of a metric, ``regret`` or ``mixture`` at equilibrium."""
+        estimate, draws = (bootstrap.against(metric) for bootstrap in self._estimate_and_draws)
+        return spreads(estimate[0], draws, self.bootstrap.freedom)
 
     def at_equilibrium(self, metric: str) -> Spread:
-        """A metric, or the payoff, where both play the equilibrium."""
-        first, drawn = (one.at_equilibrium(metric) for one in self._both)
-        return spreads(first, drawn[:, None], self.drawn.freedom)[0]
+        """Return a metric, or ``payoff``, if both players use the equilibrium."""
+        estimate, draws = (
+            bootstrap.at_equilibrium(metric) for bootstrap in self._estimate_and_draws
+        )
+        return spreads(estimate, draws[:, None], self.bootstrap.freedom)[0]
 
     @property
-    def _both(self) -> tuple[Bootstrap, Bootstrap]:
-        """What all matches say, and what the draws say."""
-        return self.drawn.estimate or self.drawn, self.drawn
+    def _estimate_and_draws(self) -> tuple[Bootstrap, Bootstrap]:
+        """Return the estimates from all matches, and those of the draws."""
+        return self.bootstrap.estimate or self.bootstrap, self.bootstrap
 
     @cached_property
     def responses(self) -> BestResponses:
-        """How often each strategy is the best reply to each."""
-        return self.drawn.best_responses()
+        """Return how often each strategy is the best response to each."""
+        return self.bootstrap.best_responses()
 
     @cached_property
     def answering(self) -> list[float]:
-        """In what share of draws each strategy is the only best reply, mean over all rivals."""
-        return [float(share) for share in self.responses.alone.mean(axis=1)]
+        """Return each strategy's mean share of draws as the only best response, over all rivals."""
+        return [float(share) for share in self.responses.unique.mean(axis=1)]
 
     @cached_property
     def tied(self) -> dict[str, float]:
-        """The share of draws in which a strategy has several best replies, where there is one."""
-        shares = 1 - self.responses.alone.sum(axis=0)
+        """Return the strategies with several best responses, and the share of these draws."""
+        shares = 1 - self.responses.unique.sum(axis=0)
         return {
             label: float(share) for label, share in zip(self.labels, shares, strict=True)
             if share >= LEAST
@@ -330,10 +344,10 @@ class Analysis(Printed):
 
     @cached_property
     def gaps(self) -> list[Gap]:
-        """Neighbours in the order of regret; none without draws."""
+        """Return the leads between neighbours in the order of regret; empty without draws."""
         if not self.draws:
             return []
-        rows = self.drawn.differences("regret", level=LEVEL).iter_rows(named=True)
+        rows = self.bootstrap.differences("regret", level=LEVEL).iter_rows(named=True)
         return [
             Gap(
                 row["ahead"], row["behind"],
@@ -345,98 +359,110 @@ class Analysis(Printed):
 
     @cached_property
     def rankings(self) -> Rankings:
-        """How the ratings people know would rank the strategies, by all matches."""
-        regrets = [one.estimate or 0.0 for one in self.against("regret")]
+        """Rank the strategies by common ratings from all matches."""
+        regrets = [spread.estimate or 0.0 for spread in self.against("regret")]
         matches = self.selected.frame if self.selected else None
         payoffs = self.game.payoffs()
-        return rankings(payoffs, self.labels, regrets, matches, seed=self.drawn.seed)
+        return rankings(payoffs, self.labels, regrets, matches, seed=self.bootstrap.seed)
 
     @property
     def ranking(self) -> list[int]:
-        """The strategies in the order of their regret, then of their share."""
+        """Return the strategies' indices sorted by regret, then by share."""
         regrets, shares = self.against("regret"), self.against("mixture")
         unit = float(np.ptp(self.game.payoffs())) or 1.0
         return sorted(
             range(len(self.labels)),
-            key=lambda one: (_placed(regrets[one], unit), -_placed(shares[one])),
+            key=lambda index: (_rounded(regrets[index], unit), -_rounded(shares[index])),
         )
 
 
-def _placed(one: Spread, unit: float = 1.0) -> float:
-    """The mean over draws where there are any, in this unit and without rounding errors."""
-    value = one.estimate if one.mean is None else one.mean
+def _rounded(spread: Spread, unit: float = 1.0) -> float:
+    """Return the mean over draws, or the estimate, rounded in this unit."""
+    value = spread.estimate if spread.mean is None else spread.mean
     return 0.0 if value is None else round(value / unit, 9)
 
 
-def analysis_text(one: Analysis) -> str:
-    """A game's equilibria and strategies; the first line is its heading."""
-    matches = f", {counted(one.matches, 'match')}" if one.selected else ""
-    lines = [f"{one.name}: {counted(len(one.labels), 'strategy')}{matches}"]
-    if one.selected and one.selected.apart:
-        lines.append(one.selected.apart)
-    lines.append(one.found_in_words)
-    for component, recurrence in zip(one.found.components[:SHOWN], one.recurring, strict=False):
+def analysis_text(analysis: Analysis) -> str:
+    """Format a game's equilibria and strategies as text."""
+    matches = f", {counted(analysis.matches, 'match')}" if analysis.selected else ""
+    lines = [f"{analysis.name}: {counted(len(analysis.labels), 'strategy')}{matches}"]
+    if analysis.selected and analysis.selected.seats_note:
+        lines.append(analysis.selected.seats_note)
+    lines.append(analysis.count_in_words)
+    for component, recurrence in zip(
+        analysis.solution.components[:SHOWN], analysis.recurring, strict=False
+    ):
         point = component.point
-        played = mixed(one.labels, point.support, point.mixture)
+        played = mixed(analysis.labels, point.support, point.mixture)
         extent = "" if component.isolated else ", of a continuum"
-        regret = regret_text(point.regret, one.game.payoffs())
+        regret = regret_text(point.regret, analysis.game.payoffs())
         lines.append(
-            f"  {played}: payoff {fixed(point.payoff, one.places)}, regret {regret}{extent}"
+            f"  {played}: payoff {fixed(point.payoff, analysis.payoff_decimals)}, regret "
+            f"{regret}{extent}"
         )
-        if recurrence and not one.uncertain:
+        if recurrence and not analysis.uncertain:
             exists, chosen = recurrence
-            lines[-1] += f"; exists in {exists:.1%} of draws, taken in {chosen:.1%}"
-    if len(one.found.components) > SHOWN:
-        lines.append(f"  and {len(one.found.components) - SHOWN} more")
-    said = (
-        one.reach_in_words,
-        one.choice_in_words if one.tied_entropy > 1 else "",
-        one.dominated_in_words,
+            lines[-1] += f"; exists in {exists:.1%} of draws, selected in {chosen:.1%}"
+    if len(analysis.solution.components) > SHOWN:
+        lines.append(f"  and {len(analysis.solution.components) - SHOWN} more")
+    sentences = (
+        analysis.reach_in_words,
+        analysis.choice_in_words if analysis.tied_entropy > 1 else "",
+        analysis.dominated_in_words,
     )
-    lines += [f"  {words.rstrip('.')}." for words in said if words]
-    said_below = bool(one.unsure)  # the first caution is why there are no intervals
-    lines += [f"{caution}." for caution in one.cautions[said_below:]]
+    lines += [f"  {sentence.rstrip('.')}." for sentence in sentences if sentence]
+    said_below = bool(analysis.no_draws_reason)  # the first caution is why there are no intervals
+    lines += [f"{caution}." for caution in analysis.cautions[said_below:]]
     columns = {
-        "Share": [spread_text(spread, 3) for spread in one.against("mixture")],
-        "Payoff": [spread_text(spread, one.places) for spread in one.gets],
-        "Regret": [spread_text(spread, one.places) for spread in one.against("regret")],
-        "Best reply": [f"{share:.1%}" for share in one.answering],
+        "Share": [spread_text(spread, 3) for spread in analysis.against("mixture")],
+        "Payoff": [
+            spread_text(spread, analysis.payoff_decimals) for spread in analysis.equilibrium_payoffs
+        ],
+        "Regret": [
+            spread_text(spread, analysis.payoff_decimals) for spread in analysis.against("regret")
+        ],
+        "Best response": [f"{share:.1%}" for share in analysis.answering],
     }
-    rows = [[one.labels[at], *(cells[at] for cells in columns.values())] for at in one.ranking]
-    ties = [f"{one.ties_in_words}."] if one.ties_in_words else []
-    return "\n".join([*lines, *aligned([["Strategy", *columns], *rows], {0}), *ties, _made(one)])
+    rows = [
+        [analysis.labels[index], *(cells[index] for cells in columns.values())]
+        for index in analysis.ranking
+    ]
+    ties = [f"{analysis.ties_in_words}."] if analysis.ties_in_words else []
+    return "\n".join(
+        [*lines, *aligned([["Strategy", *columns], *rows], {0}), *ties, _interval_note(analysis)]
+    )
 
 
-def payoff_places(payoffs: npt.ArrayLike) -> int:
-    """Decimals that suit a game's payoffs: two at least, more where they are small."""
+def decimals_for(payoffs: npt.ArrayLike) -> int:
+    """Return the number of decimals suitable for payoffs: at least 2, more if they are small."""
     return max(2, decimals(np.ravel(payoffs).tolist(), noise=0.0))
 
 
-def spread_text(one: Spread, places: int) -> str:
-    """A number with the ends between which 95 % of its draws are; ``none`` if undefined."""
-    if one.mean is None or one.low is None or one.high is None:
-        return "none" if one.estimate is None else fixed(one.estimate, places)
-    low, high = fixed(one.low, places), fixed(one.high, places)
-    value = fixed(one.mean, places)
+def spread_text(spread: Spread, decimals: int) -> str:
+    """Format a number with its 95 % interval; ``none`` if undefined."""
+    if spread.mean is None or spread.low is None or spread.high is None:
+        return "none" if spread.estimate is None else fixed(spread.estimate, decimals)
+    low, high = fixed(spread.low, decimals), fixed(spread.high, decimals)
+    value = fixed(spread.mean, decimals)
     return value if value == low == high else f"{value} ({low} to {high})"
 
 
-def mixed(labels: Sequence[str], used: Sequence[int], shares: Sequence[float] | Floats) -> str:
-    """The strategies in use with their shares.
+def mixed(labels: Sequence[str], support: Sequence[int], shares: Sequence[float] | Floats) -> str:
+    """Format the strategies of a support with their shares.
 
     >>> mixed(["soft", "2"], [0, 1], [0.25, 0.75])
     'soft 0.250, "2" 0.750'
     """
-    return ", ".join(f"{called(labels[at])} {shares[at]:.3f}" for at in used)
+    return ", ".join(f"{called(labels[index])} {shares[index]:.3f}" for index in support)
 
 
 def called(label: str) -> str:
-    """A strategy's name, in quotes where it would pass for a number."""
+    """Return a strategy's label, in quotes if it looks like a number."""
     return f'"{label}"' if PLAIN.fullmatch(label) else label
 
 
 def regret_text(regret: float, payoffs: npt.ArrayLike) -> str:
-    """A regret in short, 0 where it is rounding for such payoffs.
+    """Format a regret with one significant digit; 0 if it is a rounding error.
 
     >>> regret_text(4e-16, [[1, 0], [0, 1]]), regret_text(0.125, [[1, 0], [0, 1]])
     ('0', '0.1')
@@ -444,15 +470,15 @@ def regret_text(regret: float, payoffs: npt.ArrayLike) -> str:
     return f"{regret:.1g}" if regret > DUST * float(np.ptp(payoffs)) else "0"
 
 
-def _made(one: Analysis) -> str:
-    """How the intervals were made, or why there are none."""
-    if one.unsure:
-        return f"No intervals: {one.unsure}."
-    warning = f"\n{one.broken_ties}." if one.broken_ties else ""
+def _interval_note(analysis: Analysis) -> str:
+    """Describe how the intervals were computed, or why there are none."""
+    if analysis.no_draws_reason:
+        return f"No intervals: {analysis.no_draws_reason}."
+    warning = f"\n{analysis.broken_ties}." if analysis.broken_ties else ""
     return (
-        "The table is of the equilibrium of most entropy, and among several with equally much the "
-        "best paid, found anew in each draw: the mean, and in brackets 95 %, of "
-        f"{one.draws:,} bootstrap draws of at least {one.game.fewest:,} deals a cell "
-        f"({one.drawn_in_words}, seed {one.drawn.seed}). What stands above it is of the mean "
-        f"payoffs.{warning}"
+        "The table shows, for the maximum-entropy equilibrium of each draw (among ties, the one "
+        "with the highest payoff), the mean and, in brackets, 95 % of "
+        f"{analysis.draws:,} bootstrap draws of at least {analysis.game.min_instances:,} "
+        f"instances per cell ({analysis.drawn_in_words}, seed {analysis.bootstrap.seed}). The "
+        f"text above the table refers to the mean payoffs.{warning}"
     )

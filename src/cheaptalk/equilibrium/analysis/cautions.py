@@ -1,6 +1,6 @@
-"""What limits the answer of an empirical game: few instances, skew, and unfinished matches.
+"""Describe the limitations of an empirical game's result.
 
-The terminal, the JSON and the page take their cautions from here.
+The CLI, the JSON output and the page share these cautions.
 """
 
 from collections.abc import Collection
@@ -15,55 +15,60 @@ from cheaptalk.rules import counted
 from cheaptalk.statistics.ranks import ENOUGH_FREEDOM
 
 
-def uncertain_because(game: Empirical, draws: int, unsure: str) -> str:
-    """Return why draws cannot show how sure a choice is; empty if they can.
+def uncertain_because(game: Empirical, draws: int, no_draws_reason: str) -> str:
+    """Return why draws can't measure the uncertainty of a choice; empty if they can.
 
     Args:
         game: the cells that the draws resample.
-        draws: how many bootstrap games there are.
-        unsure: why there are none.
+        draws: the number of bootstrap draws.
+        no_draws_reason: why there are no draws.
     """
     if not draws:
-        return unsure
+        return no_draws_reason
     if game.constant:
-        return "no payoff varied within a cell, and other deals can differ"
+        return "payoffs did not vary within any cell, but other instances can differ"
     if game.freedom >= ENOUGH_FREEDOM:
         return ""
-    wanted = ENOUGH_FREEDOM + len(game.samples)
-    played = counted(game.fewest, "instance")
-    return f"the cell with the fewest matches has {played}, and it takes {wanted:,}"
+    needed = ENOUGH_FREEDOM + len(game.samples)
+    played = counted(game.min_instances, "instance")
+    return f"the smallest cell has {played}; at least {needed:,} are needed"
 
 
 def unscored_matches(
     selected: Selected | None, rows: Collection[str], columns: Collection[str]
 ) -> tuple[dict[str, int], int]:
-    """Count the matches between some strategies that no payoff includes.
+    """Count the matches between some strategies that are excluded from payoffs.
 
     Args:
-        selected: the game's matches; None if its payoffs were given.
-        rows, columns: the strategies of the first seat and of the second.
+        selected: the game's matches; None if it was made from payoffs.
+        rows, columns: the strategies of the first and the second seat.
 
     Returns:
-        Their number by status, see :func:`.unscored`, and the number of all matches.
+        Their number by status (see :func:`.unscored`), and the number of all matches.
     """
     if selected is None:
         return {}, 0
-    first, second = (f"player.{place}" for place in places_in(selected.frame))
-    frame = selected.frame.filter(pl.col(first).is_in(rows), pl.col(second).is_in(columns))
+    row_player, column_player = (f"player_{seat}" for seat in places_in(selected.frame))
+    frame = selected.frame.filter(
+        pl.col(row_player).is_in(rows), pl.col(column_player).is_in(columns)
+    )
     return unscored(frame), frame.height
 
 
 def cautions(game: Empirical, uncertain: str, missing: tuple[dict[str, int], int]) -> list[str]:
-    """Return the cautions that go with a game's answer, as sentences without a full stop.
+    """Return the limitations of a game's result, as sentences without a full stop.
 
     Args:
         game: its cells.
-        uncertain: why draws cannot show how sure a choice is; see :func:`uncertain_because`.
-        missing: the matches that no payoff includes; see :func:`unscored_matches`.
+        uncertain: why draws can't measure the uncertainty; see :func:`uncertain_because`.
+        missing: the matches excluded from payoffs; see :func:`unscored_matches`.
     """
     counts, total = missing
-    finished = "and only finished matches count: failures on poor deals make a strategy seem better"
+    finished = (
+        "and only finished matches count; if a strategy fails on bad instances, its payoff is "
+        "overestimated"
+    )
     unfinished = f"{unscored_text(counts, total)}, {finished}" * bool(counts)
-    sentences = (f"How sure that is cannot be told: {uncertain}" * bool(uncertain),
-            "" if uncertain else game.few, unfinished)  # fmt: skip
+    sentences = (f"The uncertainty cannot be estimated: {uncertain}" * bool(uncertain),
+            "" if uncertain else game.few_instances, unfinished)  # fmt: skip
     return [sentence for sentence in sentences if sentence]

@@ -1,4 +1,4 @@
-"""Making the analysis of an empirical game from matches, or from payoffs that are known."""
+"""Analyse an empirical game from matches or from known payoffs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from cheaptalk.equilibrium.empirical.bootstrap import (
     Bootstrap,
     bootstrap_equilibrium,
     resampled,
-    shares_deals,
+    shares_instances,
 )
 from cheaptalk.equilibrium.empirical.empirical_games import (
     Empirical,
@@ -25,25 +25,25 @@ from cheaptalk.equilibrium.empirical.empirical_games import (
     EmpiricalGame,
     listed,
 )
-from cheaptalk.equilibrium.empirical.metrics import Metric, names_of, sided
+from cheaptalk.equilibrium.empirical.metrics import EquilibriumMetric, names_of, sided
 from cheaptalk.equilibrium.empirical.model_choice import model_choice
 from cheaptalk.equilibrium.empirical.next_cells import NextCells, propose_cells
 from cheaptalk.equilibrium.solvers.payoff_files import PayoffTable
 from cheaptalk.equilibrium.solvers.symmetric import symmetric_equilibria
 from cheaptalk.frames.reader import places_in
-from cheaptalk.rules import CheaptalkError, MeasureTable, counted, game_box, suggest
+from cheaptalk.rules import CheaptalkError, MetricTable, counted, get_game, suggest
 from cheaptalk.rules.errors import Advice
 
 
 class DrawOptions(TypedDict, total=False):
-    """How to analyse a game of either kind; what is left out is as said behind it.
+    """Options for all games.
 
     Attributes:
-        draws: of the bootstrap, 1,000; 0 for none.
-        seed: of the draws, 0.
-        without: strategies to leave out, none.
-        paired: draw the same deals for all cells, or each cell by itself; None, as it is without:
-            the same where all cells have them (see :func:`.bootstrap_equilibrium`).
+        draws: the number of bootstrap draws, 1,000 by default; 0 for none.
+        seed: the seed of the draws, 0 by default.
+        without: strategies to omit.
+        paired: whether to draw the same instances for all cells, or each cell separately; by
+            default, the same if the cells share instances (see :func:`.bootstrap_equilibrium`).
     """
 
     draws: int
@@ -53,16 +53,17 @@ class DrawOptions(TypedDict, total=False):
 
 
 class AnalysisOptions(DrawOptions, total=False):
-    """How to analyse a game in which everybody sits in both seats; see also :class:`DrawOptions`.
+    """Options for symmetric games; see also :class:`DrawOptions`.
 
     Attributes:
-        providers: whose each strategy is, by label, for the game among providers; there is none
-            where fewer than two providers have a strategy in the game.
-        budget: matches for which to propose cells, 0 for no proposal.
-        one_sided: accept cells whose players only ever sat in one order, False.
-        limit: sets of strategies that the search for equilibria looks at, all if not given or 0;
-            where there are more, equilibria may be missing, and the result says so.
-        progress: told now and then what share of that search is done, in [0, 1].
+        providers: the provider of each strategy, by label, for the game among providers; it needs
+            two providers with a strategy in the game.
+        budget: the number of further matches to propose, 0 (none) by default.
+        one_sided: accept cells whose players always sat in one order, False by default.
+        limit: the maximum number of strategy sets that the search for equilibria visits, unlimited
+            by default or with 0; if the search stops, the result says that equilibria may be
+            missing.
+        progress: called repeatedly with the completed share of that search, in [0, 1].
     """
 
     providers: Mapping[str, str]
@@ -73,14 +74,14 @@ class AnalysisOptions(DrawOptions, total=False):
 
 
 class SeatsOptions(DrawOptions, total=False):
-    """How to analyse a game by seat; see also :class:`DrawOptions`.
+    """Options for games by seat; see also :class:`DrawOptions`.
 
     Attributes:
-        payoff: what either side wants, ``payoff``; or a measure that the game has for each role
-            under names such as ``alice_gain`` and ``bob_gain``, here ``gain``.
-        pooled: take all matches for one game, whatever their configuration, False. That is right
-            where configurations were drawn at random for pairs, so that these differ by chance
-            alone. Else every pair must have played every configuration, and these weigh alike.
+        payoff: what both sides maximise, ``payoff`` by default, or a metric that the game has for
+            each role: ``gain`` for ``alice_gain`` and ``bob_gain``.
+        pooled: treat matches of all configurations as one game, False by default. Use it if
+            configurations were randomly assigned to pairs. Otherwise every pair must have played
+            every configuration, and configurations have equal weights.
     """
 
     payoff: str
@@ -88,74 +89,77 @@ class SeatsOptions(DrawOptions, total=False):
 
 
 def analyse(selected: Selected, **options: Unpack[AnalysisOptions]) -> Analysis:
-    """The equilibria of a game that was played, and what stands beside them.
+    """Analyse the equilibria of a game from its matches.
 
     Args:
         **options: see :class:`AnalysisOptions`.
 
     Raises:
-        CheaptalkError: a cell is missing, the matches make no game, or an option makes no sense.
+        CheaptalkError: a cell is missing, the matches form no game, or an option is invalid.
     """
     readings = metric_tables(selected)
-    metrics = [Metric(*column) for reading in readings for column in reading.columns]
+    metrics = [EquilibriumMetric(*column) for reading in readings for column in reading.columns]
     frame = selected.frame
     if options.get("providers") and selected.view and selected.view.given:
         frame = sided(frame, selected.view.given, GIVEN)
-        metrics += [Metric(name, name) for name in names_of(GIVEN)]
-    measures = list(dict.fromkeys(metric.measure for metric in metrics))
+        metrics += [EquilibriumMetric(name, name) for name in names_of(GIVEN)]
+    game_metrics = list(dict.fromkeys(metric.metric for metric in metrics))
     with naming_game(selected.name):
         game = EmpiricalGame.of_frame(
-            frame, measures=measures, by=NAME, one_sided=options.get("one_sided", False)
+            frame, metrics=game_metrics, by=NAME, one_sided=options.get("one_sided", False)
         )
-        return _analysed(selected.name, game, options, metrics, readings, selected)
+        return _analyse_game(selected.name, game, options, metrics, readings, selected)
 
 
 def analyse_payoffs(name: str, table: PayoffTable, **options: Unpack[AnalysisOptions]) -> Analysis:
-    """The equilibria of a game whose payoffs are known.
+    """Analyse the equilibria of a symmetric game from its payoffs.
 
     Args:
-        name: what it is called.
-        table: its payoffs, the same for both players.
-        **options: see :class:`AnalysisOptions`; those about matches make no difference.
+        name: the name of the game.
+        table: its payoffs, equal for both players.
+        **options: see :class:`AnalysisOptions`; those on matches have no effect.
 
     Raises:
-        CheaptalkError: the game is not symmetric, it cannot be solved, or an option makes no sense.
+        CheaptalkError: the game isn't symmetric, it cannot be solved, or an option is invalid.
     """
     with naming_game(name):
         if not table.symmetric:
             raise CheaptalkError(
-                "the two players have different payoffs, so this is no symmetric game; "
+                "the two players have different payoffs, so this game isn't symmetric; "
                 "analyse_bimatrix solves it"
             )
-        return _analysed(name, EmpiricalGame.of_payoffs(table.a, table.rows), options)
+        return _analyse_game(name, EmpiricalGame.of_payoffs(table.a, table.rows), options)
 
 
-def _analysed(
+def _analyse_game(
     name: str,
-    whole: EmpiricalGame,
+    full_game: EmpiricalGame,
     options: AnalysisOptions,
-    metrics: Sequence[Metric] = (),
-    readings: tuple[MeasureTable, ...] = (),
+    metrics: Sequence[EquilibriumMetric] = (),
+    readings: tuple[MetricTable, ...] = (),
     selected: Selected | None = None,
 ) -> Analysis:
     seed, paired = options.get("seed", 0), options.get("paired")
-    game = whole.without(options.get("without", ()))
+    game = full_game.without(options.get("without", ()))
     game.check()
     payoffs = game.payoffs()
-    found = symmetric_equilibria(
+    solution = symmetric_equilibria(
         payoffs, labels=game.labels, limit=options.get("limit") or None,
         progress=options.get("progress"),
     )  # fmt: skip
-    draws, unsure = _draws(game, options)
-    if draws and not found.complete:
-        draws, unsure = 0, "the search stopped at its limit, as it would in each draw"
+    draws, no_draws_reason = _draws(game, options)
+    if draws and not solution.complete:
+        draws, no_draws_reason = (
+            0,
+            "the search stopped at its limit and would also stop in each draw",
+        )
     if draws:
-        drawn = bootstrap_equilibrium(game, metrics, draws=draws, seed=seed, paired=paired)
+        bootstrap = bootstrap_equilibrium(game, metrics, draws=draws, seed=seed, paired=paired)
     else:  # the mean payoffs, in the shape of one draw
-        values = {metric.name: metric.of(game.value(metric.measure))[None] for metric in metrics}
-        drawn = Bootstrap(
+        values = {metric.name: metric.scaled(game.value(metric.metric))[None] for metric in metrics}
+        bootstrap = Bootstrap(
             game.labels, tuple(metrics), False, seed, game.freedom, None, payoffs[None],
-            found.mene.mixture[None], values,
+            solution.mene.mixture[None], values,
         )  # fmt: skip
     next_cells: NextCells | str | None = None
     if budget := options.get("budget", 0):
@@ -164,24 +168,24 @@ def _analysed(
         except CheaptalkError as error:
             next_cells = str(error)
     return Analysis(
-        name, game, found, drawn, readings, unsure, selected,
-        providers_of(drawn, options.get("providers", {})), next_cells,
+        name, game, solution, bootstrap, readings, no_draws_reason, selected,
+        providers_of(bootstrap, options.get("providers", {})), next_cells,
     )  # fmt: skip
 
 
 def _draws(game: Empirical, options: DrawOptions) -> tuple[int, str]:
-    """How many draws a game can have, or why it has none."""
+    """Return the number of draws, and the reason if there are none."""
     if not game.sampled:
-        return 0, "the payoffs were given without the matches behind them"
+        return 0, "the payoffs were given without matches"
     if game.thin:
-        return 0, f"{counted(len(game.thin), 'cell')} with a single deal: {listed(game.thin)}"
+        return 0, f"{counted(len(game.thin), 'cell')} with a single instance: {listed(game.thin)}"
     draws = options.get("draws", DRAWS)
-    return draws, "" if draws else "no bootstrap draws were asked for"
+    return draws, "" if draws else "no bootstrap draws were requested"
 
 
 @contextmanager
 def naming_game(game: str) -> Iterator[None]:
-    """Begin what is said against a game with its name."""
+    """Prefix error messages with the name of a game."""
     try:
         yield
     except CheaptalkError as error:
@@ -191,23 +195,32 @@ def naming_game(game: str) -> Iterator[None]:
 
 
 def analyse_seats(selected: Selected, **options: Unpack[SeatsOptions]) -> SeatsAnalysis:
-    """The equilibria of a game that was played, each seat with strategies of its own.
+    """Analyse the equilibria of a game whose seats have separate strategies.
 
-    As in the game of choosing models of GLEE (footnote 13): one side chooses who sits in the first
-    seat, the other who sits in the second, each for its mean over all configurations.
+    As in GLEE's game of model choice (footnote 13), one side chooses the player of the first seat
+    and the other that of the second. Each maximises its mean over all configurations.
 
     Args:
         **options: see :class:`SeatsOptions`.
 
     Raises:
-        CheaptalkError: a cell is missing, the game has no such measure, or there is no such player.
+        CheaptalkError: a cell is missing, or the game has no such metric or player.
     """
-    first, second = places = places_in(selected.frame)
+    row_seat, column_seat = seats = places_in(selected.frame)
     with naming_game(f"{selected.name}, by seat"):
-        frame, units = _paid(selected, places, options.get("payoff", PAYOFF))
-        players = [pl.col(f"player.{place}") for place in places]
+        frame, units = _with_payoff(selected, seats, options.get("payoff", PAYOFF))
+        players = [pl.col(f"player_{seat}") for seat in seats]
         without = options.get("without", ())
-        _know(without, sorted({name for one in players for name in frame.select(one).to_series()}))
+        _check_labels(
+            without,
+            sorted(
+                {
+                    name
+                    for player_column in players
+                    for name in frame.select(player_column).to_series()
+                }
+            ),
+        )
         frame = frame.filter(~player.is_in(without) for player in players)
         pooled = options.get("pooled", False)
         game = EmpiricalBimatrix.of_frame(frame, by=None if pooled else NAME)
@@ -216,34 +229,34 @@ def analyse_seats(selected: Selected, **options: Unpack[SeatsOptions]) -> SeatsA
         except CheaptalkError as error:
             if len(game.samples) == 1:
                 raise
-            more = "; or, if pairs were drawn at random for configurations, "
+            alternative = "; or, if pairs were drawn at random for configurations, "
             advice = Advice("say pooled=True", "pooled", True)
-            raise CheaptalkError(*error.args, more, advice) from None
-        return _by_seat(selected.name, (first, second), game, options, units, selected)
+            raise CheaptalkError(*error.args, alternative, advice) from None
+        return _by_seat(selected.name, (row_seat, column_seat), game, options, units, selected)
 
 
 def analyse_bimatrix(
     name: str, table: PayoffTable, *, without: Sequence[str] = ()
 ) -> SeatsAnalysis:
-    """The equilibria of a game of two players whose payoffs are known.
+    """Analyse the equilibria of a two-player game from its payoffs.
 
     Args:
-        name: what it is called.
-        table: what both get; they may have different strategies.
-        without: strategies to leave out, of either player.
+        name: the name of the game.
+        table: the payoffs of both players, who may have different strategies.
+        without: strategies of either player to omit.
 
     Raises:
-        CheaptalkError: there is no such strategy, or a player would have none left.
+        CheaptalkError: a strategy is unknown, or a player would have none.
     """
     with naming_game(name):
-        _know(without, (*table.rows, *table.columns))
-        rows, columns = ([at for at, label in enumerate(side) if label not in without]
+        _check_labels(without, (*table.rows, *table.columns))
+        rows, columns = ([index for index, label in enumerate(side) if label not in without]
                          for side in (table.rows, table.columns))  # fmt: skip
         if not rows or not columns:
-            raise CheaptalkError("a player has no strategy left; leave out fewer")
+            raise CheaptalkError("a player has no strategy left; exclude fewer")
         game = EmpiricalBimatrix.of_payoffs(
             table.a[np.ix_(rows, columns)], table.b[np.ix_(rows, columns)],
-            [table.rows[at] for at in rows], [table.columns[at] for at in columns],
+            [table.rows[index] for index in rows], [table.columns[index] for index in columns],
         )  # fmt: skip
         return _by_seat(name, table.players, game, {})
 
@@ -257,38 +270,42 @@ def _by_seat(
     selected: Selected | None = None,
 ) -> SeatsAnalysis:
     seed, paired = options.get("seed", 0), options.get("paired")
-    draws, unsure = _draws(game, options)
-    drawn = resampled(game, draws, seed=seed, paired=paired) if draws else None
+    draws, no_draws_reason = _draws(game, options)
+    means = resampled(game, draws, seed=seed, paired=paired) if draws else None
     a, b = game.payoffs()
-    sides = None if drawn is None else (drawn[:, 0], drawn[:, 1])
+    sides = None if means is None else (means[:, 0], means[:, 1])
     choice = model_choice(a, b, game.rows, game.columns, draws=sides)
     return SeatsAnalysis(
-        name, seats, game, solve(a, b), choice, drawn,
-        shares_deals(game) if paired is None else paired, options.get("payoff", PAYOFF), units,
-        options.get("pooled", False), unsure, selected, seed,
+        name, seats, game, solve(a, b), choice, means,
+        shares_instances(game) if paired is None else paired, options.get("payoff", PAYOFF), units,
+        options.get("pooled", False), no_draws_reason, selected, seed,
     )  # fmt: skip
 
 
-def _paid(
-    selected: Selected, places: Sequence[str], payoff: str
+def _with_payoff(
+    selected: Selected, seats: Sequence[str], payoff: str
 ) -> tuple[pl.DataFrame, tuple[str, str]]:
-    """The matches with what either side wants as their payoffs, and the units of these."""
+    """Return the matches with a metric as their payoffs, and its units."""
     if payoff == PAYOFF:
         return selected.frame, ("", "")
-    measures = game_box(selected.box).measures
-    first, second = (
-        {name.removeprefix(f"{place}_"): one for name, one in measures.items()} for place in places
+    game_metrics = get_game(selected.game_spec).metrics
+    row_metrics, column_metrics = (
+        {name.removeprefix(f"{seat}_"): metric for name, metric in game_metrics.items()}
+        for seat in seats
     )
-    known = [PAYOFF, *(name for name in first if name in second and name not in measures)]
-    if payoff not in known:
-        raise CheaptalkError(f"no payoff {suggest(payoff, known)} that both seats have")
+    payoff_names = [
+        PAYOFF,
+        *(name for name in row_metrics if name in column_metrics and name not in game_metrics),
+    ]
+    if payoff not in payoff_names:
+        raise CheaptalkError(f"no payoff {suggest(payoff, payoff_names)} that both seats have")
     frame = selected.frame.with_columns(
-        pl.col(f"{place}_{payoff}").alias(f"payoff.{place}") for place in places
+        pl.col(f"{seat}_{payoff}").alias(f"payoff_{seat}") for seat in seats
     )
-    return frame, (first[payoff].unit, second[payoff].unit)
+    return frame, (row_metrics[payoff].unit, column_metrics[payoff].unit)
 
 
-def _know(labels: Sequence[str], known: Sequence[str]) -> None:
-    unknown = [label for label in labels if label not in known]
+def _check_labels(labels: Sequence[str], labels_in_game: Sequence[str]) -> None:
+    unknown = [label for label in labels if label not in labels_in_game]
     if unknown:
-        raise CheaptalkError(f"no strategy {suggest(unknown[0], known)} to leave out")
+        raise CheaptalkError(f"no strategy {suggest(unknown[0], labels_in_game)} to leave out")

@@ -1,4 +1,4 @@
-"""The game among providers of models, in both readings of the paper (002, section 6.5 and K)."""
+"""The game among model providers, in both constructions of the item bargaining paper."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,39 +15,39 @@ from cheaptalk.models.model_strings import ModelName
 from cheaptalk.rules import CheaptalkError
 
 GIVEN = "value given"
-"""The measure of what a strategy's offers give away; see :func:`.sided`."""
+"""The metric of the value that a strategy's offers give away; see :func:`.sided`."""
 ABOUT: Mapping[Construction, tuple[str, str]] = {
     "mixtures": (
         "Each provider mixes its strategies",
         (
             "For each ordered pair of providers, the game between their strategies is solved by "
-            "Lemke and Howson's algorithm, and the row provider gets what its mixture gets there "
-            "(appendix K.1)."
+            "the Lemke-Howson algorithm. The row provider's payoff is that of its mixture in this "
+            "equilibrium (appendix K.1)."
         ),
     ),
     "selected": (
-        "Each provider fields one strategy",
+        "Each provider uses one strategy",
         (
-            "Each provider fields the strategy that gets most against the equilibrium of all other "
-            "providers' strategies (section 6.5)."
+            "Each provider uses the strategy with the highest payoff against the equilibrium of "
+            "all other providers' strategies (section 6.5)."
         ),
     ),
 }
-"""The title of each reading, and how it is made."""
+"""The title and the description of each construction."""
 
 
 class ProviderReading(NamedTuple):
-    """The game among providers in one reading.
+    """The game among providers in one construction.
 
     Attributes:
-        name, title, about: of the reading.
-        payoffs: what the row provider gets against the column provider.
-        responses: in what share of draws the row provider is a best reply to the column provider;
-            columns sum to 1 (table 14).
-        shares: of the providers in the equilibrium among them.
-        given: what each gives away in its offers, by its own valuation, against that equilibrium
-            (table 13); None where it is not known.
-        several: the largest share of draws in which a pair has several inner equilibria.
+        name, title, about: the construction.
+        payoffs: the payoff of the row provider against the column provider.
+        responses: the share of draws in which the row provider is a best response to the column
+            provider; columns sum to 1 (table 14).
+        shares: the providers' probabilities in the equilibrium among them.
+        value_given: the value that each gives away in its offers, by its own valuation, against
+            that equilibrium (table 13); None if unknown.
+        several: the largest share of draws in which any pair has several inner equilibria.
     """
 
     name: Construction
@@ -56,7 +56,7 @@ class ProviderReading(NamedTuple):
     payoffs: list[list[Spread]]
     responses: list[list[float]]
     shares: list[Spread]
-    given: list[Spread] | None
+    value_given: list[Spread] | None
     several: float
 
 
@@ -67,8 +67,8 @@ class Providers:
     Attributes:
         members: their strategies, by provider.
         left_out: strategies without a provider.
-        readings: those that could be solved.
-        absent: why something is not known, by what it is.
+        readings: the constructions that could be solved.
+        absent: the reason that each missing result is unknown.
     """
 
     members: Mapping[str, tuple[str, ...]]
@@ -78,83 +78,84 @@ class Providers:
 
 
 def providers_of_models(specs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Whose models play under which label, as far as the model's name says.
+    """Return the provider of each label's model, as far as model names reveal it.
 
-    It is the vendor in the name where a host serves models of many, as in
-    ``openrouter/openai/gpt-4o``, and otherwise the maker that is asked itself.
+    If a host serves models of several vendors, as in ``openrouter/openai/gpt-4o``, the provider is
+    the vendor; otherwise it is the model's maker.
 
     Args:
-        specs: what makes each player of a study, by label.
+        specs: the settings of each player of a study, by label.
 
     >>> providers_of_models({"a": {"model": "openrouter/openai/gpt-4o"}, "b": {"strategy": "soft"}})
     {'a': 'openai'}
     """
-    found = {}
+    providers = {}
     for label, spec in specs.items():
         with suppress(ValueError, CheaptalkError):
             name = ModelName.parse(str(spec.get("model") or ""))
             vendor, slash, _ = name.model.partition("/")
             maker = name.provider if name.entry.maker else ""
             if provider := vendor if slash else maker:
-                found[label] = provider
-    return found
+                providers[label] = provider
+    return providers
 
 
-def providers_of(drawn: Bootstrap, grouping: Mapping[str, str]) -> Providers | None:
-    """The game among providers over the draws of a game's equilibrium; None of fewer than two.
+def providers_of(bootstrap: Bootstrap, grouping: Mapping[str, str]) -> Providers | None:
+    """Analyse the game among providers over bootstrap draws; None for fewer than two.
 
     Args:
-        drawn: the game's draws, or the mean payoffs in the shape of one; perhaps with the measure
+        bootstrap: the game's draws, or the mean payoffs as one draw; optionally with the metric
             :data:`GIVEN`.
-        grouping: the provider of strategies, by label; strategies without are left out, and so
-            are labels that the game does not have.
+        grouping: the provider of each strategy, by label; strategies without a provider and unknown
+            labels are ignored.
     """
-    inside = [at for at, label in enumerate(drawn.labels) if label in grouping]
-    owners = [grouping[drawn.labels[at]] for at in inside]
+    inside = [index for index, label in enumerate(bootstrap.labels) if label in grouping]
+    owners = [grouping[bootstrap.labels[index]] for index in inside]
     if len(set(owners)) < 2:
         return None
-    both = [drawn.estimate or drawn, drawn]
+    samples = [bootstrap.estimate or bootstrap, bootstrap]
     absent: dict[str, str] = {}
     row, column = names_of(GIVEN)
     gifts = [
-        by_row(one.values[row], one.values[column])[:, inside][:, :, inside]
-        if row in one.values
+        by_row(sample.values[row], sample.values[column])[:, inside][:, :, inside]
+        if row in sample.values
         else None
-        for one in both
+        for sample in samples
     ]
     lacking = _lacking(
-        [one for one in gifts if one is not None], [drawn.labels[at] for at in inside]
+        [gift for gift in gifts if gift is not None],
+        [bootstrap.labels[index] for index in inside],
     )
     if lacking:
-        absent["value given"], gifts = lacking, [None] * len(both)
+        absent["value given"], gifts = lacking, [None] * len(samples)
     readings = []
     for name in ABOUT:
         try:
             games = [
                 provider_game(
-                    one.payoffs[:, inside][:, :, inside], owners, given=gift, reading=name
+                    sample.payoffs[:, inside][:, :, inside], owners, given=gift, reading=name
                 )
-                for one, gift in zip(both, gifts, strict=True)
+                for sample, gift in zip(samples, gifts, strict=True)
             ]
-            readings.append(_read(name, games[0], games[1], drawn.freedom))
+            readings.append(_read(name, games[0], games[1], bootstrap.freedom))
         except EquilibriumError as error:
             absent[ABOUT[name][0]] = str(error)
     members = {
-        owner: tuple(label for label in drawn.labels if grouping.get(label) == owner)
+        owner: tuple(label for label in bootstrap.labels if grouping.get(label) == owner)
         for owner in dict.fromkeys(owners)
     }
-    left_out = tuple(label for label in drawn.labels if label not in grouping)
+    left_out = tuple(label for label in bootstrap.labels if label not in grouping)
     return Providers(members, left_out, tuple(readings), absent)
 
 
 def _lacking(gifts: list[Floats], labels: list[str]) -> str:
-    """Who makes no offers, so that the value given is unknown; empty where all make some.
+    """Describe who makes no offers, so that the value given is unknown; empty if all do.
 
     Args:
-        gifts: of all matches, then of the draws, each of shape (games, n, n).
-        labels: of the strategies.
+        gifts: the values of all matches, then of the draws, each of shape (games, n, n).
+        labels: the labels of the strategies.
     """
-    if not any(np.isnan(one).any() for one in gifts):
+    if not any(np.isnan(values).any() for values in gifts):
         return ""
     never = np.isnan(gifts[0][0])
     silent = np.flatnonzero(never.all(axis=1))
@@ -166,19 +167,19 @@ def _lacking(gifts: list[Floats], labels: list[str]) -> str:
 
 
 def _read(
-    name: Construction, found: ProviderGame, drawn: ProviderGame, freedom: int
+    name: Construction, estimate: ProviderGame, draws: ProviderGame, freedom: int
 ) -> ProviderReading:
-    given = None
-    if found.given is not None:
-        given = spreads(found.value_given()[0], drawn.value_given(), freedom)
+    value_given = None
+    if estimate.given is not None:
+        value_given = spreads(estimate.value_given()[0], draws.value_given(), freedom)
     return ProviderReading(
         name, *ABOUT[name],
         [
-            spreads(row, drawn.payoffs[:, at], freedom)
-            for at, row in enumerate(found.payoffs[0])
+            spreads(row, draws.payoffs[:, index], freedom)
+            for index, row in enumerate(estimate.payoffs[0])
         ],
-        drawn.best_responses().tolist(),
-        spreads(found.mixtures()[0], drawn.mixtures(), freedom),
-        given,
-        float(drawn.several.max()),
+        draws.best_responses().tolist(),
+        spreads(estimate.mixtures()[0], draws.mixtures(), freedom),
+        value_given,
+        float(draws.several.max()),
     )  # fmt: skip

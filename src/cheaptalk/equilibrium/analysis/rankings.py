@@ -1,4 +1,4 @@
-"""The ratings people know, beside regret at equilibrium: who is first, and where they differ."""
+"""Compare common ratings with regret at equilibrium."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,60 +14,60 @@ from cheaptalk.equilibrium.solvers.rankings import alpha_sweep, nash_average
 from cheaptalk.equilibrium.solvers.replicator import replicator_dynamics
 
 STARTS = 500
-"""Populations from which imitation begins."""
+"""The number of initial populations for imitation."""
 INTENSITIES = np.geomspace(0.1, 100, 31)
-"""Of selection in alpha-rank, over the spread of the payoffs."""
+"""Selection intensities for alpha-rank, multiplied by the spread of the payoffs."""
 SAME = 1e-6
-"""Ratings tie if they differ by no more than this share of their spread."""
+"""Ratings tie if they differ by at most this share of their spread."""
 
 
 class RatingKind(NamedTuple):
     """A way to rate strategies.
 
     Attributes:
-        name: as people call it.
-        about: what the number is, or its unit, in a few words.
-        meaning: what it means, in a sentence or two.
-        places: decimals to show.
-        rate: rates all strategies of a game; the higher, the better.
+        name: its common name.
+        about: the quantity or its unit.
+        meaning: a description.
+        decimals: the number of decimals to show.
+        rate: a function that rates all strategies of a game; higher is better.
     """
 
     name: str
     about: str
     meaning: str
-    places: int
+    decimals: int
     rate: "Callable[[_Game], Floats]"
 
 
 class Rating(NamedTuple):
-    """What one rating says of all strategies.
+    """The ratings of all strategies by one method.
 
     Attributes:
-        kind: of rating.
-        values: of each strategy; the higher, the better.
-        against: pairs of strategies, the first the better one by this rating and the worse one by
-            regret, those furthest apart by this rating first.
+        kind: the method.
+        values: the rating of each strategy; higher is better.
+        disagreements: pairs of strategies of which the first has the better rating but the larger
+            regret, by decreasing difference in rating.
     """
 
     kind: RatingKind
     values: tuple[float, ...]
-    against: tuple[tuple[str, str], ...]
+    disagreements: tuple[tuple[str, str], ...]
 
     @property
-    def first(self) -> tuple[int, ...]:
-        """Which strategies are rated the highest; several where they tie."""
-        least = max(self.values) - SAME * float(np.ptp(self.values))
-        return tuple(at for at, value in enumerate(self.values) if value >= least)
+    def top(self) -> tuple[int, ...]:
+        """Return the strategies with the highest rating; several if they tie."""
+        threshold = max(self.values) - SAME * float(np.ptp(self.values))
+        return tuple(index for index, value in enumerate(self.values) if value >= threshold)
 
 
 @dataclass(frozen=True)
 class Rankings:
-    """How the ratings people know would rank the strategies of a game.
+    """Common ratings of the strategies of a game.
 
     Attributes:
-        ratings: those that could be made.
-        absent: why each other one could not be, by its name.
-        pairs: how many pairs of strategies there are.
+        ratings: the available ratings.
+        absent: the reason for each missing rating, by name.
+        pairs: the number of pairs of strategies.
     """
 
     ratings: tuple[Rating, ...]
@@ -76,7 +76,7 @@ class Rankings:
 
 
 class _Game(NamedTuple):
-    """What ratings are made of."""
+    """The inputs of ratings."""
 
     payoffs: Floats
     labels: tuple[str, ...]
@@ -98,17 +98,17 @@ def rankings(
     *,
     seed: int = 0,
 ) -> Rankings:
-    """Alpha-rank, Nash averaging, imitation, Bradley-Terry and Elo, beside regret.
+    """Rank strategies by alpha-rank, Nash averaging, imitation, Bradley-Terry and Elo.
 
     Args:
-        payoffs: what each strategy gets against each, shape (n, n).
-        labels: of the strategies.
-        regrets: of the strategies at equilibrium, >= 0.
-        matches: behind the payoffs, as :func:`.match_frames` makes them; None where there are none.
-        seed: of the populations from which imitation begins, and of the orders for Elo.
+        payoffs: the payoff of each strategy against each, shape (n, n).
+        labels: the labels of the strategies.
+        regrets: the strategies' regrets at equilibrium, >= 0.
+        matches: the matches, as :func:`.match_frames` returns them; None if there are none.
+        seed: the seed of the initial populations for imitation and of the orders for Elo.
     """
     game = _Game(payoffs, tuple(labels), matches, seed)
-    made, absent = [], {}
+    ratings, absent = [], {}
     for kind in RATINGS:
         try:
             values = kind.rate(game)
@@ -116,22 +116,22 @@ def rankings(
             absent[kind.name] = str(error)
             continue
         against = _against(game.labels, values, np.asarray(regrets))
-        made.append(Rating(kind, tuple(values.tolist()), against))
-    return Rankings(tuple(made), absent, len(labels) * (len(labels) - 1) // 2)
+        ratings.append(Rating(kind, tuple(values.tolist()), against))
+    return Rankings(tuple(ratings), absent, len(labels) * (len(labels) - 1) // 2)
 
 
 def _against(
     labels: tuple[str, ...], values: Floats, regrets: Floats
 ) -> tuple[tuple[str, str], ...]:
-    """Pairs that a rating orders the other way round than regret does; ties are no order."""
+    """Return the pairs that a rating and regret order in opposite ways."""
     near, close = SAME * np.ptp(values), SAME * np.ptp(regrets)
-    found = []
+    reversals = []
     for pair in combinations(range(len(labels)), 2):
-        better, worse = sorted(pair, key=lambda one: -values[one])
-        if values[better] - values[worse] > near and regrets[better] - regrets[worse] > close:
-            found.append((values[better] - values[worse], labels[better], labels[worse]))
-    found.sort(key=lambda one: -one[0])
-    return tuple((better, worse) for _, better, worse in found)
+        ahead, behind = sorted(pair, key=lambda index: -values[index])
+        if values[ahead] - values[behind] > near and regrets[ahead] - regrets[behind] > close:
+            reversals.append((values[ahead] - values[behind], labels[ahead], labels[behind]))
+    reversals.sort(key=lambda reversal: -reversal[0])
+    return tuple((ahead, behind) for _, ahead, behind in reversals)
 
 
 def _alpha_rank(game: _Game) -> Floats:
@@ -154,44 +154,44 @@ RATINGS = (
     RatingKind(
         "Alpha-rank",
         "share of time",
-        "How much of the time a finite population holds the strategy, if rare mutants take over "
-        "the more often the more they gain, under strong selection (Omidshafiei et al. 2019). Only "
-        "what two strategies get against each other counts, not what each gets against its like.",
+        "The share of time in which a finite population plays the strategy, if mutations are rare "
+        "and selection is strong (Omidshafiei et al. 2019). It depends only on the payoffs of two "
+        "strategies against each other, not on self-play payoffs.",
         3,
         _alpha_rank,
     ),
     RatingKind(
         "Nash averaging",
         "net payoff",
-        "What it nets, that is what it gets less what its rival gets, against the equilibrium of "
-        "who outscores whom; copies of a strategy change no rating (Balduzzi et al. 2018). It "
-        "rates who wins, not who does well.",
+        "Its own payoff minus its rival's payoff against the equilibrium of the game of payoff "
+        "differences. Copies of a strategy change no rating (Balduzzi et al. 2018). It measures "
+        "who wins, not who earns much.",
         2,
         lambda game: nash_average(game.payoffs).ratings,
     ),
     RatingKind(
         "Imitation",
         "mean share",
-        "Its share, in the end and on the mean of 500 random beginnings, of a population in which "
-        "what does well spreads (replicator dynamics, Taylor and Jonker 1978). Where there are "
-        "several equilibria, it says how much leads to each.",
+        "Its final share of a population in which successful strategies spread (replicator "
+        "dynamics, Taylor and Jonker 1978), averaged over 500 random starts. If there are several "
+        "equilibria, it shows how often each is reached.",
         3,
         _imitation,
     ),
     RatingKind(
         "Bradley-Terry",
         "on Elo's scale",
-        "Its strength in the likeliest account of who won: 400 points are odds of ten to one, "
-        "and ties count as in Davidson (1970). A match is won by the seat with the higher payoff, "
-        "so it does not matter how much either gets.",
+        "Its maximum-likelihood strength from wins: 400 points are odds of ten to one, and ties "
+        "count as in Davidson (1970). The seat with the higher payoff wins a match, so the size of "
+        "the payoffs does not matter.",
         0,
         _bradley_terry,
     ),
     RatingKind(
         "Elo",
         "mean over orders",
-        "What it is rated after all matches, beginning at 1500 with 32 points at stake in each, on "
-        "the mean of 100 random orders (Elo 1978). It knows wins and ties alone, as Bradley-Terry.",
+        "Its rating after all matches, from an initial 1500 with a K-factor of 32, averaged over "
+        "100 random orders (Elo 1978). Like Bradley-Terry, it uses only wins and ties.",
         0,
         lambda game: mean_elo(game.won, seed=game.seed),
     ),

@@ -1,4 +1,4 @@
-"""The empirical games in a frame of matches: what they are called, mixed of, and shown with."""
+"""Select the empirical games in a frame of matches: names, mixtures and metrics."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -6,60 +6,60 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.frames.reader import parameters_in, places_in, varying
-from cheaptalk.rules import CheaptalkError, game_box, suggest
-from cheaptalk.rules.empirical_view import EmpiricalView, MeasureTable, ScaledMeasure
+from cheaptalk.rules import CheaptalkError, get_game, suggest
+from cheaptalk.rules.empirical_view import EmpiricalView, MetricTable, ScaledMetric
 from cheaptalk.text import capital, plain, readable
 
 NAME = "game name"
-"""The column with the name of a match's configuration."""
+"""The column with the name of each match's configuration."""
 PLUS = "+"
-"""What stands between the names of configurations that are mixed."""
+"""The separator between the names of mixed configurations."""
 MANY = 12
-"""Configurations up to which each is a game by itself, unless others are asked for."""
+"""The maximum number of configurations that are separate games by default."""
 
 
 class Selected(NamedTuple):
-    """One game to analyse, of one configuration or several that weigh alike.
+    """A game to analyse: one configuration, or several with equal weights.
 
     Attributes:
-        name: what it is called.
-        box: the name of its rules.
-        configurations: the parameters of each configuration in it, by name.
+        name: its name.
+        game_spec: the name of the game spec.
+        configurations: the parameters of its configurations, by name.
         frame: its matches, with the column :data:`NAME`.
-        whole: whether these are all configurations that the study has of the game.
+        all_configurations: whether it has all the study's configurations of the game.
     """
 
     name: str
-    box: str
+    game_spec: str
     configurations: dict[str, dict[str, Any]]
     frame: pl.DataFrame
-    whole: bool = True
+    all_configurations: bool = True
 
     @property
     def view(self) -> EmpiricalView | None:
-        """What the game's box says is to be shown of it."""
-        return game_box(self.box).view
+        """Return the game spec's view of empirical games, if it has one."""
+        return get_game(self.game_spec).view
 
     @property
-    def apart(self) -> str:
-        """What is lost where everybody is taken to sit in both seats; empty where nothing is."""
-        roles = game_box(self.box).rules.roles
+    def seats_note(self) -> str:
+        """Return a note that different seats are averaged; empty for games with one role."""
+        roles = get_game(self.game_spec).rules.roles
         if len(roles) == 1:
             return ""
         return (
-            f"The seats of {plain(self.box)} differ ({' and '.join(roles)}), and everybody is "
-            "taken here to sit in both; --by-seat asks who would be sent to which."
+            f"The seats of {plain(self.game_spec)} differ ({' and '.join(roles)}); payoffs are "
+            "averaged over both. Use --two-populations to analyse each seat separately."
         )
 
     @property
     def unit(self) -> str:
-        """What payoffs are counted in, role by role where roles differ."""
-        units = game_box(self.box).rules.payoff_units().values()
+        """Return the unit of payoffs, or the units of different roles."""
+        units = get_game(self.game_spec).rules.payoff_units().values()
         return " or ".join(dict.fromkeys(filter(None, units)))
 
     @property
     def settings(self) -> str:
-        """How its configurations are set up, in words."""
+        """Describe the parameters of its configurations."""
         return "; ".join(
             f"{name}: {_settings_text(values)}" if len(self.configurations) > 1
             else _settings_text(values)
@@ -68,90 +68,106 @@ class Selected(NamedTuple):
 
     @property
     def query(self) -> dict[str, str]:
-        """What picks its configurations out in the viewer."""
+        """Return the viewer's filter for its configurations."""
         digests = self.frame["configuration"].unique().sort()
-        return {} if self.whole else {"configuration": ",".join(digests)}
+        return {} if self.all_configurations else {"configuration": ",".join(digests)}
 
 
 def _settings_text(values: Mapping[str, Any]) -> str:
-    """The values of parameters; what is empty, off or unbounded is left out."""
-    told = {name: value for name, value in values.items() if value not in (None, False, {}, [])}
-    return ", ".join(f"{plain(name)} {readable(value)}" for name, value in told.items())
+    """Format parameters, omitting empty, false and missing values."""
+    nonempty = {name: value for name, value in values.items() if value not in (None, False, {}, [])}
+    return ", ".join(f"{plain(name)} {readable(value)}" for name, value in nonempty.items())
 
 
-def measures_shown(games: Iterable[str]) -> set[str]:
-    """The measures of some games that pages of empirical games show."""
-    boxes = map(game_box, games)
-    return {name for box in boxes for name in (box.view.measures if box.view else box.measures)}
+def shown_metrics(games: Iterable[str]) -> set[str]:
+    """Return the metrics that pages of empirical games show."""
+    game_specs = map(get_game, games)
+    return {
+        name
+        for game_spec in game_specs
+        for name in (game_spec.view.metrics if game_spec.view else game_spec.metrics)
+    }
 
 
-def metric_tables(one: Selected) -> tuple[MeasureTable, ...]:
-    """What is measured at a game's equilibrium: what its box says, else all of the whole match."""
-    box = game_box(one.box)
-    if box.view is not None:
-        games = [box.rules.model_validate(values) for values in one.configurations.values()]
-        return tuple(box.view.tables(games))
-    measures = [measure for measure in box.measures.values() if measure.role is None]
-    columns = tuple(ScaledMeasure(capital(measure.name), measure.name) for measure in measures)
-    about = "Means of the game's measures; each game's page in the reference says what they are."
-    return (MeasureTable("Measures", about, columns),) if columns else ()
+def metric_tables(game: Selected) -> tuple[MetricTable, ...]:
+    """Return the tables of metrics for a game: those of its view, or all match metrics."""
+    game_spec = get_game(game.game_spec)
+    if game_spec.view is not None:
+        games = [game_spec.rules.model_validate(values) for values in game.configurations.values()]
+        return tuple(game_spec.view.tables(games))
+    metrics = [metric for metric in game_spec.metrics.values() if metric.role is None]
+    columns = tuple(ScaledMetric(capital(metric.name), metric.name) for metric in metrics)
+    about = "Means of the game's metrics; each game's page in the reference says what they are."
+    return (MetricTable("Metrics", about, columns),) if columns else ()
 
 
-def selected(frames: Mapping[str, pl.DataFrame], wanted: Sequence[str]) -> list[Selected]:
-    """The games asked for; without any, all configurations and their mixtures.
+def selected(frames: Mapping[str, pl.DataFrame], names: Sequence[str]) -> list[Selected]:
+    """Select games by name; by default, all configurations and their mixtures.
 
     Args:
-        frames: of a study, as :func:`.match_frames` makes them.
-        wanted: names of configurations, of mixtures (``BGS0``, or configurations with a plus
-            between them), or of rules, for all their configurations mixed.
+        frames: a study's frames, as :func:`.match_frames` returns them.
+        names: names of configurations, of mixtures (``BGS0``, or configurations joined by a plus),
+            or of games, for a mixture of all their configurations.
 
     Raises:
-        CheaptalkError: a name is none of these, or no game has two seats.
+        CheaptalkError: a name is unknown, or no game has two seats.
     """
     named = {
-        box: with_names(box, frame) for box, frame in frames.items() if len(places_in(frame)) == 2
+        game_spec: with_names(game_spec, frame)
+        for game_spec, frame in frames.items()
+        if len(places_in(frame)) == 2
     }
     if not named:
         raise CheaptalkError("an empirical game has two seats, and no game of this study has two")
-    found: list[Selected] = []
-    for box, (frame, configurations) in named.items():
-        view = game_box(box).view
+    games: list[Selected] = []
+    for game_spec, (frame, configurations) in named.items():
+        view = get_game(game_spec).view
         mixed = view.mixtures.items() if view else ()
-        mixtures = {name: of for name, of in mixed if set(of) <= configurations.keys()} or (
-            {box: tuple(configurations)} if len(configurations) > 1 else {}
-        )
-        asked = wanted or [*(configurations if len(configurations) <= MANY else ()), *mixtures]
+        mixtures = {
+            name: configuration_names
+            for name, configuration_names in mixed
+            if set(configuration_names) <= configurations.keys()
+        } or ({game_spec: tuple(configurations)} if len(configurations) > 1 else {})
+        requested = names or [*(configurations if len(configurations) <= MANY else ()), *mixtures]
         groups = (
-            {name: (name,) for name in configurations} | {box: tuple(configurations)} | mixtures
+            {name: (name,) for name in configurations}
+            | {game_spec: tuple(configurations)}
+            | mixtures
         )
-        for name in asked:
+        for name in requested:
             members = groups.get(name) or tuple(part.strip() for part in name.split(PLUS))
             if set(members) <= configurations.keys():
                 part = frame.filter(pl.col(NAME).is_in(members))
-                chosen = {one: configurations[one] for one in members}
-                found.append(Selected(name, box, chosen, part, len(chosen) == len(configurations)))
-    absent = [name for name in wanted if name not in [one.name for one in found]]
+                chosen = {member: configurations[member] for member in members}
+                games.append(
+                    Selected(name, game_spec, chosen, part, len(chosen) == len(configurations))
+                )
+    absent = [name for name in names if name not in [game.name for game in games]]
     if absent:
-        known = [name for _, configurations in named.values() for name in configurations]
-        raise CheaptalkError(f"no game {suggest(absent[0], known)} in this study")
-    return found
+        available = [name for _, configurations in named.values() for name in configurations]
+        raise CheaptalkError(f"no game {suggest(absent[0], available)} in this study")
+    return games
 
 
-def with_names(box: str, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, dict[str, Any]]]:
-    """The frame with the name of each match's configuration, and their parameters by name."""
+def with_names(
+    game_spec: str, frame: pl.DataFrame
+) -> tuple[pl.DataFrame, dict[str, dict[str, Any]]]:
+    """Add each match's configuration name; return the frame and the parameters by name."""
     configurations = parameters_in(frame)
     differing, names, named = varying(configurations), {}, {}
     for digest, values in configurations.items():
         parameters = {name: value for name, value in values.items() if value is not None}
-        told = {name: value for name, value in parameters.items() if name in differing}
-        names[digest] = name = _published(box, parameters) or _differing(told) or box
+        differing_values = {name: value for name, value in parameters.items() if name in differing}
+        names[digest] = name = (
+            _published(game_spec, parameters) or _differing(differing_values) or game_spec
+        )
         named[name] = parameters
     column = pl.col("configuration").replace_strict(names).alias(NAME)
     return frame.with_columns(column), dict(sorted(named.items()))
 
 
 def _differing(parameters: Mapping[str, Any]) -> str:
-    """Parameters as people write them.
+    """Format parameters as text.
 
     >>> _differing({"discounts": [0.9, 0.8], "messages": True})
     'discounts 0.9, 0.8, messages yes'
@@ -159,11 +175,13 @@ def _differing(parameters: Mapping[str, Any]) -> str:
     return ", ".join(f"{plain(name)} {readable(value)}" for name, value in parameters.items())
 
 
-def _published(box: str, parameters: dict[str, Any]) -> str | None:
-    """What publications call a configuration, if they call it anything."""
-    rules, view = game_box(box).rules, game_box(box).view
+def _published(game_spec: str, parameters: dict[str, Any]) -> str | None:
+    """Return the published name of a configuration, if there is one."""
+    rules, view = get_game(game_spec).rules, get_game(game_spec).view
     if view is None:
         return None
     game = rules.model_validate(parameters)
     named = view.configurations.items()
-    return next((name for name, one in named if rules.model_validate(one) == game), None)
+    return next(
+        (name for name, published in named if rules.model_validate(published) == game), None
+    )

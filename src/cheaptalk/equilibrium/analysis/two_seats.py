@@ -1,4 +1,4 @@
-"""A game of two different seats: who would send whom to which, and how sure that is."""
+"""Results of analysing a game of two different seats."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from cheaptalk.equilibrium.analysis.analysis import (
     called,
+    decimals_for,
     mixed,
-    payoff_places,
     regret_text,
     spread_text,
 )
@@ -21,13 +21,13 @@ from cheaptalk.equilibrium.analysis.cautions import (
     unscored_matches,
 )
 from cheaptalk.equilibrium.analysis.selection import Selected
-from cheaptalk.equilibrium.analysis.two_seat_solution import Solved
+from cheaptalk.equilibrium.analysis.two_seat_solution import BimatrixSolution
 from cheaptalk.equilibrium.empirical.bootstrap import Spread, spreads
 from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalBimatrix
 from cheaptalk.equilibrium.empirical.model_choice import (
     WORTH_A_LINE,
     ModelChoice,
-    best_replies,
+    best_responses,
 )
 from cheaptalk.equilibrium.solvers.payoff_files import PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import Floats
@@ -36,35 +36,35 @@ from cheaptalk.rules.display import Printed
 from cheaptalk.text import aligned, fixed
 
 SHOWN = 10
-"""Equilibria, and pairs, that are told."""
+"""The maximum number of equilibria, and of pairs, in the text."""
 PAYOFF = "payoff"
-"""What players of any game get, as its rules pay it."""
+"""The name of the payoff that the rules define."""
 
 
 class Pair(NamedTuple):
-    """A strategy in the first seat meets one in the second.
+    """A strategy in the first seat with one in the second.
 
     Attributes:
         row, column: their labels.
-        gets: what either gets.
-        regrets: what either would gain by its best reply to the other, by the mean payoffs.
-        best: whether either is a best reply to the other, by the mean payoffs, ties too.
-        replies: in what share of draws either is one; without draws as ``best``, 1 or 0.
-        stable: whether neither would gain, so that the pair is a pure equilibrium.
-        support: the share of draws in which it is one; None without draws.
-        matches, deals: behind the numbers; 0 where these were given.
+        payoffs: the payoffs of both.
+        regrets: the gain of each from its best response, by the mean payoffs.
+        best: whether each is a best response, including ties, by the mean payoffs.
+        replies: the share of draws in which each is a best response; 1 or 0 without draws.
+        stable: whether the pair is a pure equilibrium of the mean payoffs.
+        support: the share of draws in which it is a pure equilibrium; None without draws.
+        matches, instances: the numbers of matches and instances; 0 for given payoffs.
     """
 
     row: str
     column: str
-    gets: tuple[Spread, Spread]
+    payoffs: tuple[Spread, Spread]
     regrets: tuple[float, ...]
     best: tuple[bool, ...]
     replies: tuple[float, ...]
     stable: bool
     support: float | None
     matches: int
-    deals: int
+    instances: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,32 +72,33 @@ class SeatsAnalysis(Printed):
     """A game of two seats with its equilibria.
 
     Attributes:
-        name: what it is called.
-        seats: what the two seats are called, the rows' first.
+        name: the name of the game.
+        seats: the names of the two seats, the rows' first.
         game: its cells.
-        solved: the equilibria of the mean payoffs.
-        choice: pairs from which neither side would switch, and how often that is so in draws.
-        drawn: mean payoffs over bootstrap draws, shape (draws, 2, rows, columns); None without.
-        paired: whether all cells of a draw had the same deals.
-        payoff: what either side wants; see :func:`.analyse_seats`.
-        units: of that, for either seat; empty where only the game's page knows.
-        pooled: whether all matches were taken for one game.
-        unsure: why there are no draws; empty where there are.
-        selected: the matches behind it, if there are any.
-        seed: of the draws.
+        solution: the equilibria of the mean payoffs.
+        choice: the pure equilibria, and their frequencies in draws.
+        resampled: the mean payoffs of each draw, shape (draws, 2, rows, columns); None without
+            draws.
+        paired: whether all cells of a draw have the same instances.
+        payoff: what both sides maximise; see :func:`.analyse_seats`.
+        units: its unit for each seat; may be empty.
+        pooled: whether matches of all configurations are treated as one game.
+        no_draws_reason: why there are no draws; empty if there are.
+        selected: the matches, if there are any.
+        seed: the seed of the draws.
     """
 
     name: str
     seats: tuple[str, str]
     game: EmpiricalBimatrix
-    solved: Solved
+    solution: BimatrixSolution
     choice: ModelChoice
-    drawn: Floats | None = None
+    resampled: Floats | None = None
     paired: bool = False
     payoff: str = PAYOFF
     units: tuple[str, str] = ("", "")
     pooled: bool = False
-    unsure: str = ""
+    no_draws_reason: str = ""
     selected: Selected | None = None
     seed: int = 0
 
@@ -105,120 +106,141 @@ class SeatsAnalysis(Printed):
         return seats_text(self)
 
     def __repr__(self) -> str:
-        return f"<SeatsAnalysis of {self.name}: {self.solved.in_words}>"
+        return f"<SeatsAnalysis of {self.name}: {self.solution.in_words}>"
 
     @property
     def labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The strategies of both seats."""
+        """Return the labels of both seats' strategies."""
         return self.game.rows, self.game.columns
 
     @property
     def draws(self) -> int:
-        """How many bootstrap games there are."""
-        return 0 if self.drawn is None else len(self.drawn)
+        """Return the number of bootstrap draws."""
+        return 0 if self.resampled is None else len(self.resampled)
 
     @property
     def uncertain(self) -> str:
-        """Why draws cannot show how sure the choice is; empty if they can."""
-        return uncertain_because(self.game, self.draws, self.unsure)
+        """Return why draws can't measure the uncertainty; empty if they can."""
+        return uncertain_because(self.game, self.draws, self.no_draws_reason)
 
     @cached_property
     def unscored(self) -> tuple[dict[str, int], int]:
-        """The matches that no payoff includes, by status, and the number of all matches."""
+        """Return the matches excluded from payoffs, by status, and the number of all matches."""
         return unscored_matches(self.selected, *self.labels)
 
     @property
     def cautions(self) -> list[str]:
-        """What limits the answer, in sentences; see :func:`.cautions`."""
+        """Return the limitations of the result; see :func:`.cautions`."""
         return cautions(self.game, self.uncertain, self.unscored)
 
     @property
     def matches(self) -> int:
-        """How many matches there are in all cells."""
+        """Return the number of matches in all cells."""
         return int(self.game.counts().sum())
 
     @property
     def table(self) -> PayoffTable:
-        """The mean payoffs, to be written to a file."""
+        """Return the mean payoffs as a table that can be written to a file."""
         return PayoffTable(*self.labels, *self.game.payoffs(), self.name, self.seats)
 
     @cached_property
     def pairs(self) -> list[Pair]:
-        """All pairs, those that most often are an equilibrium first."""
+        """Return all pairs, sorted by the share of draws in which they are equilibria."""
         means = np.array(self.game.payoffs())
-        drawn = means[None] if self.drawn is None else self.drawn
-        gets = spreads(means.ravel(), drawn.reshape(len(drawn), -1), self.game.freedom)
-        best = best_replies(*means[:, None])[:, 0]
-        replies = best_replies(drawn[:, 0], drawn[:, 1]).mean(axis=1)
+        draws = means[None] if self.resampled is None else self.resampled
+        payoffs = spreads(means.ravel(), draws.reshape(len(draws), -1), self.game.freedom)
+        is_best = best_responses(*means[:, None])[:, 0]
+        replies = best_responses(draws[:, 0], draws[:, 1]).mean(axis=1)
         short = [means[side].max(axis=side, keepdims=True) - means[side] for side in (0, 1)]
-        regrets = np.where(best, 0.0, short)  # rounding apart
-        support, counts, deals = self.choice.support, self.game.counts(), self.game.deals()
-        found = [
+        regrets = np.where(is_best, 0.0, short)  # rounding apart
+        support, counts, instances = self.choice.support, self.game.counts(), self.game.instances()
+        unsorted = [
             Pair(
                 self.game.rows[row], self.game.columns[column],
-                (gets[at], gets[counts.size + at]),
+                (payoffs[index], payoffs[counts.size + index]),
                 tuple(regrets[:, row, column].tolist()),
-                tuple(best[:, row, column].tolist()),
+                tuple(is_best[:, row, column].tolist()),
                 tuple(replies[:, row, column].tolist()),
-                bool(best[:, row, column].all()),
+                bool(is_best[:, row, column].all()),
                 None if support is None else float(support[row, column]),
-                int(counts[row, column]), int(deals[row, column]),
+                int(counts[row, column]), int(instances[row, column]),
             )
-            for at, (row, column) in enumerate(np.ndindex(counts.shape))
+            for index, (row, column) in enumerate(np.ndindex(counts.shape))
         ]  # fmt: skip
-        return sorted(found, key=lambda one: (-(one.support or 0), not one.stable))
+        return sorted(unsorted, key=lambda pair: (-(pair.support or 0), not pair.stable))
 
     @cached_property
-    def places(self) -> int:
-        """How many decimals suit its payoffs; at least two, since many are money."""
-        return payoff_places(self.game.payoffs())
+    def payoff_decimals(self) -> int:
+        """Return the number of decimals suitable for its payoffs."""
+        return decimals_for(self.game.payoffs())
 
     @property
-    def standing(self) -> list[Pair]:
-        """The pairs that are an equilibrium, or one in at least a hundredth of the draws."""
-        return [one for one in self.pairs if one.stable or (one.support or 0) >= WORTH_A_LINE]
+    def likely_pairs(self) -> list[Pair]:
+        """Return the pairs that are equilibria of the means or of at least 1 % of draws."""
+        return [pair for pair in self.pairs if pair.stable or (pair.support or 0) >= WORTH_A_LINE]
 
 
-def seats_text(one: SeatsAnalysis) -> str:
-    """A game's equilibria by seat, and the pairs from which neither side would switch."""
-    sizes = " x ".join(str(len(labels)) for labels in one.labels)
-    played = f", {counted(one.matches, 'match')}" if one.selected else ""
-    wanted = "" if one.payoff == PAYOFF else f", by {one.payoff}"
-    head = f"{one.name}: {one.seats[0]} x {one.seats[1]}, {sizes} strategies{played}{wanted}"
-    lines = [head, one.solved.in_words]
-    for found in one.solved.found[:SHOWN]:
-        sides = zip(one.seats, one.labels, found.supports, found.mixtures, strict=True)
-        chosen = "; ".join(
-            f"{seat} {called(labels[used[0]]) if len(used) == 1 else mixed(labels, used, shares)}"
-            for seat, labels, used, shares in sides
+def seats_text(analysis: SeatsAnalysis) -> str:
+    """Format a game's equilibria and pairs of seats as text."""
+    sizes = " x ".join(str(len(labels)) for labels in analysis.labels)
+    played = f", {counted(analysis.matches, 'match')}" if analysis.selected else ""
+    payoff_text = "" if analysis.payoff == PAYOFF else f", by {analysis.payoff}"
+    head = (
+        f"{analysis.name}: {analysis.seats[0]} x {analysis.seats[1]}, {sizes} "
+        f"strategies{played}{payoff_text}"
+    )
+    lines = [head, analysis.solution.in_words]
+    for equilibrium in analysis.solution.equilibria[:SHOWN]:
+        sides = zip(
+            analysis.seats, analysis.labels, equilibrium.supports, equilibrium.mixtures, strict=True
         )
-        numbers = " and ".join(fixed(payoff, one.places) for payoff in found.profile.payoffs)
-        payoffs = one.game.payoffs()
-        regrets = " and ".join(regret_text(value, payoffs) for value in found.profile.regrets)
-        extent = f", of continuum {found.continuum}" if found.continuum else ""
+        chosen = "; ".join(
+            f"{seat} "
+            f"{called(labels[support[0]]) if len(support) == 1 else mixed(labels, support, shares)}"
+            for seat, labels, support, shares in sides
+        )
+        numbers = " and ".join(
+            fixed(payoff, analysis.payoff_decimals) for payoff in equilibrium.profile.payoffs
+        )
+        payoffs = analysis.game.payoffs()
+        regrets = " and ".join(regret_text(value, payoffs) for value in equilibrium.profile.regrets)
+        extent = f", of continuum {equilibrium.continuum}" if equilibrium.continuum else ""
         lines.append(f"  {chosen}: payoffs {numbers}, regrets {regrets}{extent}")
-    if len(one.solved.found) > SHOWN:
-        lines.append(f"  and {len(one.solved.found) - SHOWN} more")
-    said_below = bool(one.unsure)  # the first caution is why there are no intervals
-    lines += [f"{caution}." for caution in one.cautions[said_below:]]
-    return "\n".join([*lines, *(_pairs(one) if one.draws else [f"No intervals: {one.unsure}."])])
+    if len(analysis.solution.equilibria) > SHOWN:
+        lines.append(f"  and {len(analysis.solution.equilibria) - SHOWN} more")
+    said_below = bool(analysis.no_draws_reason)  # the first caution is why there are no intervals
+    lines += [f"{caution}." for caution in analysis.cautions[said_below:]]
+    return "\n".join(
+        [
+            *lines,
+            *(
+                _pairs(analysis)
+                if analysis.draws
+                else [f"No intervals: {analysis.no_draws_reason}."]
+            ),
+        ]
+    )
 
 
-def _pairs(one: SeatsAnalysis) -> list[str]:
-    """The pairs, what the draws say of them, and how these were made."""
-    head = [*one.seats, "Of draws", *(f"{seat} gets" for seat in one.seats)]
+def _pairs(analysis: SeatsAnalysis) -> list[str]:
+    """Format the pairs, and describe how their numbers were computed."""
+    head = [*analysis.seats, "Of draws", *(f"{seat} gets" for seat in analysis.seats)]
     rows = [
         [pair.row, pair.column, f"{pair.support:.1%}{'*' if pair.stable else ' '}",
-         *(spread_text(got, one.places) for got in pair.gets)]
-        for pair in one.standing[:SHOWN]
+         *(spread_text(spread, analysis.payoff_decimals) for spread in pair.payoffs)]
+        for pair in analysis.likely_pairs[:SHOWN]
     ]  # fmt: skip
-    more = len(one.standing) - SHOWN
-    rest = [f"and {counted(more, 'pair')} more"] if more > 0 else []
-    deals = "the same deals in all cells" if one.paired else "deals drawn for each cell"
-    made = (
-        f"Of draws: how many have the pair as a pure equilibrium; * marks those of the mean "
-        f"payoffs. {one.choice.without:.1%} of draws have none. In brackets: 95 % of "
-        f"{one.draws:,} bootstrap draws of at least {one.game.fewest:,} deals a cell "
-        f"({deals}, seed {one.seed})."
+    omitted = len(analysis.likely_pairs) - SHOWN
+    omitted_line = [f"and {counted(omitted, 'pair')} more"] if omitted > 0 else []
+    instances = (
+        "the same instances in all cells"
+        if analysis.paired
+        else "instances resampled separately for each cell"
     )
-    return [*aligned([head, *rows], {0, 1}), *rest, made]
+    explanation = (
+        "Of draws: the share of draws in which the pair is a pure equilibrium; * marks pure "
+        f"equilibria of the mean payoffs. {analysis.choice.without:.1%} of draws have none. In "
+        f"brackets: 95 % of {analysis.draws:,} bootstrap draws of at least "
+        f"{analysis.game.min_instances:,} instances per cell ({instances}, seed {analysis.seed})."
+    )
+    return [*aligned([head, *rows], {0, 1}), *omitted_line, explanation]

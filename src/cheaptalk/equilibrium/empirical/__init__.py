@@ -1,1 +1,1 @@
-"""Empirical games: payoffs estimated from matches, and how sure their equilibria are."""
+"""Empirical games: payoffs estimated from matches, and their uncertainty."""

@@ -1,8 +1,7 @@
-"""How sure an equilibrium of an empirical game is: its bootstrap distribution over deals.
+"""Estimate the uncertainty of equilibria by a bootstrap over instances.
 
-The deals of the game are drawn again with replacement, and each draw's game is solved anew. Of what
-comes out this says means, standard errors and intervals, and how often an equilibrium of the mean
-payoffs is one of the draws' too.
+Each draw resamples the instances of the game with replacement and solves the resulting game. The
+module reports means, standard errors and intervals over draws, and how often equilibria recur.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,12 @@ from scipy.optimize import linprog
 from cheaptalk.cluster import working
 from cheaptalk.equilibrium.empirical.cells import GameSample, Key
 from cheaptalk.equilibrium.empirical.empirical_games import Empirical, EmpiricalGame, listed
-from cheaptalk.equilibrium.empirical.metrics import Metric, against, at_equilibrium, regrets
+from cheaptalk.equilibrium.empirical.metrics import (
+    EquilibriumMetric,
+    against,
+    at_equilibrium,
+    regrets,
+)
 from cheaptalk.equilibrium.solvers.payoffs import TIE, Flags, Floats, near
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.rules import CheaptalkError, counted
@@ -29,32 +33,32 @@ from cheaptalk.text import aligned
 
 DRAWS = 1_000
 LEVEL = 0.95
-"""Of the interval of a :class:`Spread`."""
+"""The confidence level of a :class:`Spread`."""
 SHARE = 1e-9
-"""Strategies played less than this are outside a support."""
+"""The minimum probability of strategies in a support."""
 PIECE = 125
-"""Games that one process solves at a time; fixed, so that processes change no number."""
+"""The number of games per task; constant, so that the number of processes changes no result."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bootstrap(Printed):
-    """The maximum-entropy equilibrium of an empirical game, and of many draws of its deals.
+    """The maximum-entropy equilibrium of an empirical game and of its bootstrap draws.
 
     Attributes:
         labels: the strategies.
-        metrics: what is measured at equilibrium beside regret.
-        paired: whether all cells of a draw had the same deals.
-        seed: of the draws.
-        freedom: degrees of freedom of the cell with the fewest deals; intervals reach as much
-            further as Student's t is wider than the normal.
-        estimate: what the sample itself says, as a draw of its own.
-        payoffs: of each draw, shape (draws, n, n).
+        metrics: the metrics computed at equilibrium, in addition to regret.
+        paired: whether all cells of a draw have the same instances.
+        seed: the seed of the draws.
+        freedom: the degrees of freedom of the cell with the fewest instances, used to widen
+            intervals.
+        estimate: the results of the original sample, as a single draw.
+        payoffs: the payoffs of each draw, shape (draws, n, n).
         mixtures: the equilibrium of each draw, shape (draws, n).
-        values: the metrics' means in the cells of each draw, by name: shape (draws, n, n).
+        values: the cell means of each metric by name, shape (draws, n, n).
     """
 
     labels: tuple[str, ...]
-    metrics: tuple[Metric, ...]
+    metrics: tuple[EquilibriumMetric, ...]
     paired: bool
     seed: int
     freedom: int
@@ -65,25 +69,25 @@ class Bootstrap(Printed):
 
     @cached_property
     def payoff(self) -> Floats:
-        """What players get at equilibrium, by draw, shape (draws,)."""
+        """Return the payoff at equilibrium of each draw, shape (draws,)."""
         return at_equilibrium(self.payoffs, self.mixtures)
 
     @cached_property
     def regrets(self) -> Floats:
-        """u(x, x) - u(i, x) of each strategy i at the equilibrium x, shape (draws, n).
+        """Return u(x, x) - u(i, x) for each strategy i and equilibrium x, shape (draws, n).
 
-        What is below 1e-9 of the largest payoff is rounding, and counts as 0.
+        Values below 1e-9 of the largest payoff count as 0.
         """
         exact = regrets(self.payoffs, self.mixtures)
         return np.where(np.abs(exact) <= near(self.payoffs)[:, 0], 0, exact)
 
     @cached_property
     def slack(self) -> Floats:
-        """How far each draw's solution is from an equilibrium: its regret, shape (draws,)."""
+        """Return the regret of each draw's solution, shape (draws,)."""
         return np.asarray(np.maximum(0, -regrets(self.payoffs, self.mixtures).min(axis=1)))
 
     def against(self, metric: str) -> Floats:
-        """A metric of each strategy against the equilibrium, shape (draws, n).
+        """Return each strategy's value of a metric against the equilibrium, shape (draws, n).
 
         Args:
             metric: a metric's name, ``regret``, or ``mixture`` for the strategy's own share.
@@ -93,7 +97,7 @@ class Bootstrap(Printed):
         return against(self._values(metric), self.mixtures)
 
     def at_equilibrium(self, metric: str) -> Floats:
-        """A metric where both play the equilibrium, or its ``payoff``; shape (draws,)."""
+        """Return a metric, or ``payoff``, if both play the equilibrium; shape (draws,)."""
         if metric == "payoff":
             return self.payoff
         return at_equilibrium(self._values(metric), self.mixtures)
@@ -104,16 +108,17 @@ class Bootstrap(Printed):
         return self.values[metric]
 
     def table(self, *, level: float = 0.95, basic: bool = False) -> pl.DataFrame:
-        """Every strategy's share, regret and metrics against the equilibrium, with intervals.
+        """Return every strategy's share, regret and metrics at equilibrium, with intervals.
 
         Args:
-            level: of the intervals, in (0, 1).
-            basic: basic bootstrap intervals (twice the estimate less the other quantile), which
-                correct for bias but may leave the range of the number; else expanded percentiles
-                (Davison and Hinkley 1997, sections 5.2 and 5.3; :func:`.expanded`).
+            level: the confidence level, in (0, 1).
+            basic: use basic bootstrap intervals (twice the estimate minus the opposite quantile),
+                which correct for bias but may exceed the range of the number. The default is
+                expanded percentiles (Davison and Hinkley 1997, sections 5.2 and 5.3;
+                :func:`.expanded`).
 
         Returns:
-            One row a strategy and metric: ``strategy``, ``metric``, ``estimate`` (of the sample
+            One row per strategy and metric: ``strategy``, ``metric``, ``estimate`` (of the sample
             itself), ``mean`` and ``error`` (mean and standard deviation over draws, the paper's
             numbers), ``low``, ``high``, ``undefined`` (the share of draws without a value).
         """
@@ -134,55 +139,55 @@ class Bootstrap(Printed):
         return pl.concat(parts)
 
     def overall(self, *, level: float = 0.95, basic: bool = False) -> pl.DataFrame:
-        """The payoff and metrics of the equilibrium itself; columns as in :meth:`table`."""
+        """Return the payoff and metrics of the equilibrium; columns as in :meth:`table`."""
         sample = self.estimate or self
         names = ["payoff", *self.values]
-        first = np.array([sample.at_equilibrium(name)[0] for name in names])
-        drawn = np.column_stack([self.at_equilibrium(name) for name in names])
+        estimate = np.array([sample.at_equilibrium(name)[0] for name in names])
+        draws = np.column_stack([self.at_equilibrium(name) for name in names])
         return pl.DataFrame({"metric": names}).hstack(
-            summary(first, drawn, self.freedom, level=level, basic=basic)
+            summary(estimate, draws, self.freedom, level=level, basic=basic)
         )
 
     def best_responses(self) -> "BestResponses":
-        """How often each strategy is the best reply to each."""
-        best = self.payoffs.max(axis=1, keepdims=True)
-        replies = self.payoffs >= best - near(self.payoffs)
-        alone = replies.sum(axis=1, keepdims=True) == 1
+        """Return how often each strategy is the best response to each."""
+        maximum = self.payoffs.max(axis=1, keepdims=True)
+        replies = self.payoffs >= maximum - near(self.payoffs)
+        unique = replies.sum(axis=1, keepdims=True) == 1
         return BestResponses(
-            (replies & alone).mean(axis=0),
-            (replies & ~alone).mean(axis=0),
+            (replies & unique).mean(axis=0),
+            (replies & ~unique).mean(axis=0),
             self.payoffs.mean(axis=0),
         )
 
     def differences(self, metric: str, *, level: float = 0.95) -> pl.DataFrame:
-        """Neighbours in the ranking by a metric: by how much each leads, draw by draw.
+        """Return the differences between neighbours in the ranking by a metric.
 
-        p is twice the smaller share of draws on either side of no difference, with one draw added
-        (two-sided), and ``p_holm`` is corrected for there being as many comparisons as rows (Holm
-        1979). Draws in which either has no value do not count; strategies that have none in half
-        of the draws or more are left out.
+        The two-sided ``p`` is twice the smaller share of draws on either side of 0, with one draw
+        added; ``p_holm`` is corrected for the number of rows (Holm 1979). Draws in which either
+        value is undefined are ignored, and strategies without a value in at least half of the draws
+        are omitted.
 
         Args:
             metric: a metric's name, ``regret`` (the lowest leads) or ``mixture``.
-            level: of the intervals, in (0, 1).
+            level: the confidence level, in (0, 1).
 
         Returns:
-            One row a pair: ``ahead``, ``behind``, ``difference`` (mean of ahead less behind),
-            ``error``, ``low``, ``high``, ``p``, ``p_holm``.
+            One row per pair: ``ahead``, ``behind``, ``difference`` (the mean of ahead minus
+            behind), ``error``, ``low``, ``high``, ``p``, ``p_holm``.
         """
-        drawn = self.against(metric)
-        ranked = np.flatnonzero(np.isfinite(drawn).mean(axis=0) > 0.5)
-        means = np.nanmean(drawn[:, ranked], axis=0)
+        draws = self.against(metric)
+        ranked = np.flatnonzero(np.isfinite(draws).mean(axis=0) > 0.5)
+        means = np.nanmean(draws[:, ranked], axis=0)
         order = ranked[np.argsort(means if metric == "regret" else -means, kind="stable")]
-        gaps = drawn[:, order[:-1]] - drawn[:, order[1:]]
+        gaps = draws[:, order[:-1]] - draws[:, order[1:]]
         side = np.minimum((gaps <= 0).sum(axis=0), (gaps >= 0).sum(axis=0))
         p = np.minimum(1, 2 * (side + 1) / (np.isfinite(gaps).sum(axis=0) + 1))
         tail = expanded(level, self.freedom)
         low, high = np.nanquantile(gaps, [tail, 1 - tail], axis=0)
         return pl.DataFrame(
             {
-                "ahead": [self.labels[at] for at in order[:-1]],
-                "behind": [self.labels[at] for at in order[1:]],
+                "ahead": [self.labels[index] for index in order[:-1]],
+                "behind": [self.labels[index] for index in order[1:]],
                 "difference": np.nanmean(gaps, axis=0), "error": np.nanstd(gaps, axis=0, ddof=1),
                 "low": low, "high": high, "p": p, "p_holm": holm(p),
             }
@@ -192,33 +197,33 @@ class Bootstrap(Printed):
         return brief(self, f"{counted(len(self.payoff), 'draw')} of {', '.join(self.labels)}")
 
     def __str__(self) -> str:
-        """A table of shares, regrets and metrics, mean and standard error over draws."""
+        """Format a table of shares, regrets and metrics: mean and standard error over draws."""
         names = ["mixture", "regret", *self.values]
         cells = [["", *names]]
-        for at, label in enumerate(self.labels):
-            drawn = [self.against(name)[:, at] for name in names]
-            cells.append([label, *(mean_and_error(one) for one in drawn)])
+        for index, label in enumerate(self.labels):
+            columns = [self.against(name)[:, index] for name in names]
+            cells.append([label, *(mean_and_error(column) for column in columns)])
         lines = aligned(cells, range(len(cells[0])))
         return "\n".join([*lines, f"payoff at equilibrium {mean_and_error(self.payoff)}"])
 
 
 class BestResponses(NamedTuple):
-    """Who answers whom best; index [i, j] is of i as the reply to j, shape (n, n).
+    """Frequencies of best responses; index [i, j] is for i as the reply to j, shape (n, n).
 
     Attributes:
-        alone: share of draws in which i is the only best reply to j, in [0, 1].
-        tied: share of draws in which i is one of several, whose payoffs are tied.
-        payoffs: what i gets against j, mean over draws.
+        unique: the share of draws in which i is the only best response to j, in [0, 1].
+        tied: the share of draws in which i is one of several tied best responses.
+        payoffs: the mean payoff of i against j over draws.
     """
 
-    alone: Floats
+    unique: Floats
     tied: Floats
     payoffs: Floats
 
 
 def bootstrap_equilibrium(
     game: EmpiricalGame,
-    metrics: Sequence[Metric] = (),
+    metrics: Sequence[EquilibriumMetric] = (),
     *,
     draws: int = DRAWS,
     seed: int = 0,
@@ -226,52 +231,51 @@ def bootstrap_equilibrium(
     processes: int = 1,
     on: str | None = None,
 ) -> Bootstrap:
-    """The distribution of a game's maximum-entropy equilibrium over draws of its deals.
+    """Bootstrap the maximum-entropy equilibrium of a game over its instances.
 
-    In each draw the deals of each cell are drawn again with replacement, as many as there are, and
-    with a deal come all its matches in the cell and all their values; the equilibrium and all that
-    is measured at it are computed anew (002, section 5; Wiedenbeck, Cassell and Wellman 2014).
-    Where several games are mixed, each is drawn by itself.
+    Each draw resamples the instances of each cell with replacement and includes all matches of a
+    drawn instance. It then recomputes the equilibrium and all its metrics (item bargaining, section
+    5; Wiedenbeck, Cassell and Wellman 2014). Mixed games are resampled separately.
 
     Args:
-        metrics: measures to take at equilibrium; the game must have been made with them.
-        draws: how many, >= 2.
-        seed: the same seed gives the same numbers, whatever ``processes`` is.
-        paired: True draws the deals of a game once for all its cells, each of which takes those
-            that it has. That is right wherever equal deals were dealt to several pairs, all of
-            them or some: what a generous deal adds to one cell it adds to the next, and treating
-            cells as independent then makes differences look less sure, and the level of payoffs
-            more sure, than they are; and exact ties between cells break. False draws each cell
-            by itself, as published, which is right where each pair had deals of its own. None:
-            True where any two cells share at least half of the smaller one's deals.
-        processes: how many solve at once; scripts that ask for several stand behind
-            ``if __name__ == "__main__"``.
-        on: a cluster whose machines solve instead, as :func:`~cheaptalk.cluster.cluster` takes it.
+        metrics: the metrics to compute at equilibrium; the game must include them.
+        draws: the number of draws, >= 2.
+        seed: the seed; results don't depend on ``processes``.
+        paired: True resamples a game's instances once for all its cells. Use it if several pairs
+            played the same instances: a generous instance then raises the payoffs of several cells.
+            If such cells were treated as independent, differences would seem less certain, and
+            payoff levels more certain, than they are, and exact ties between cells would break.
+            False resamples each cell separately, as in the publication; use it if each pair had its
+            own instances. By default, it is True if any two cells share at least half of the
+            smaller cell's instances.
+        processes: the number of parallel processes; with several, protect your script by ``if
+            __name__ == "__main__"``.
+        on: a cluster that solves the games; see :func:`~cheaptalk.cluster.cluster`.
 
     Raises:
-        CheaptalkError: a cell is missing or has fewer than two deals, there are no samples, or the
-            cluster cannot be used.
-        ValueError: the game was made without a measure, or a number makes no sense.
+        CheaptalkError: a cell is missing or has fewer than two instances, there are no samples, or
+            the cluster is unavailable.
+        ValueError: the game lacks a metric, or a number is invalid.
         EquilibriumError: a draw could not be solved.
     """
-    places = {metric.name: (metric, game.place_of(metric.measure)) for metric in metrics}
-    together = shares_deals(game) if paired is None else paired
-    drawn = resampled(game, draws, seed=seed, paired=together)
+    columns = {metric.name: (metric, game.value_index(metric.metric)) for metric in metrics}
+    is_paired = shares_instances(game) if paired is None else paired
+    samples = resampled(game, draws, seed=seed, paired=is_paired)
 
-    def made(means: Floats, estimate: Bootstrap | None) -> Bootstrap:
-        values = {name: metric.of(means[:, at]) for name, (metric, at) in places.items()}
+    def bootstrap_of(means: Floats, estimate: Bootstrap | None) -> Bootstrap:
+        values = {name: metric.scaled(means[:, index]) for name, (metric, index) in columns.items()}
         payoffs = means[:, 0]
         return Bootstrap(
-            game.labels, tuple(metrics), together, seed, game.freedom, estimate, payoffs,
+            game.labels, tuple(metrics), is_paired, seed, game.freedom, estimate, payoffs,
             _solved(payoffs, processes, on), values,
         )  # fmt: skip
 
-    return made(drawn, made(game.means[None], None))
+    return bootstrap_of(samples, bootstrap_of(game.means[None], None))
 
 
 def _solved(payoffs: Floats, count: int, on: str | None) -> Floats:
-    """The equilibrium of each game, in pieces that one process, several or a cluster solve."""
-    pieces = [payoffs[at : at + PIECE] for at in range(0, len(payoffs), PIECE)]
+    """Solve each game, in one process, several or on a cluster."""
+    pieces = [payoffs[start : start + PIECE] for start in range(0, len(payoffs), PIECE)]
     if (count == 1 and on is None) or len(pieces) == 1:
         return np.concatenate(list(map(mene_mixtures, pieces)))
     with working(count, on, "ask for fewer at once") as pool:
@@ -282,50 +286,52 @@ def _solved(payoffs: Floats, count: int, on: str | None) -> Floats:
 def resampled(
     game: Empirical, draws: int = DRAWS, *, seed: int = 0, paired: bool | None = None
 ) -> Floats:
-    """Means of all values in all cells, each time over deals drawn anew with replacement.
+    """Return means of all values in all cells over resampled instances.
 
-    One draw of a cell's deals serves all its values. The arguments are those of
-    :func:`.bootstrap_equilibrium`.
+    All values of a cell use the same draw. See :func:`.bootstrap_equilibrium` for the arguments.
 
     Returns:
-        Shape (draws, values, rows, columns); the values are payoffs, then measures.
+        Shape (draws, values, rows, columns); the values are payoffs, then metrics.
 
     Raises:
-        CheaptalkError: a cell is missing or thin, the game has no samples, or a paired draw left a
-            cell without a deal.
-        ValueError: fewer than 2 draws are asked for.
+        CheaptalkError: a cell is missing or has fewer than two instances, the game has no samples,
+            or a paired draw left a cell without an instance.
+        ValueError: there are fewer than 2 draws.
     """
     if draws < 2:
         raise ValueError(f"A bootstrap needs at least 2 draws, not {draws}")
     check_samples(game)
-    together = shares_deals(game) if paired is None else paired
-    draw = _drawn_together if together else _drawn_apart
-    return game.assembled([draw(sample, draws, seed, at) for at, sample in enumerate(game.samples)])
+    is_paired = shares_instances(game) if paired is None else paired
+    draw = _resample_shared if is_paired else _resample_each_cell
+    return game.assembled(
+        [draw(sample, draws, seed, index) for index, sample in enumerate(game.samples)]
+    )
 
 
 def check_samples(game: Empirical) -> None:
-    """See that every cell has deals enough to say how uncertain it is.
+    """Check that every cell has enough instances to estimate its uncertainty.
 
     Raises:
-        CheaptalkError: a cell is missing or thin, or the game has no samples.
+        CheaptalkError: a cell is missing or has fewer than two instances, or the game has no
+            samples.
     """
     game.check()
     if not game.sampled:
-        raise CheaptalkError("These payoffs have no matches behind them that could be drawn again")
+        raise CheaptalkError("These payoffs have no matches to resample")
     if game.thin:
         raise CheaptalkError(
-            f"{counted(len(game.thin), 'cell')} with fewer than 2 deals: {listed(game.thin)}; "
-            "play more deals, or leave strategies out"
+            f"{counted(len(game.thin), 'cell')} with fewer than 2 instances: {listed(game.thin)}; "
+            "play more instances, or leave strategies out"
         )
 
 
-def shares_deals(game: Empirical) -> bool:
-    """Whether in each sample any two cells share half of the smaller one's deals, or more."""
-    return game.sampled and all(sample.share_deals for sample in game.samples)
+def shares_instances(game: Empirical) -> bool:
+    """Whether any two cells of each sample share at least half the smaller one's instances."""
+    return game.sampled and all(sample.share_instances for sample in game.samples)
 
 
-def deals_in_all(game: Empirical) -> tuple[int, int]:
-    """How many deals all cells of their sample have, and how many some cell has; 0 of payoffs."""
+def instances_in_all(game: Empirical) -> tuple[int, int]:
+    """Return the numbers of instances in all cells and in any cell; 0 for given payoffs."""
     if not game.sampled:
         return 0, 0
     shares = np.concatenate([sample.played.mean(axis=0) for sample in game.samples])
@@ -333,53 +339,60 @@ def deals_in_all(game: Empirical) -> tuple[int, int]:
 
 
 def summary(
-    estimate: Floats, drawn: Floats, freedom: int, *, level: float = 0.95, basic: bool = False
+    estimate: Floats, samples: Floats, freedom: int, *, level: float = 0.95, basic: bool = False
 ) -> pl.DataFrame:
-    """Bootstrap means, standard errors and intervals of some numbers.
+    """Return bootstrap means, standard errors and intervals of some numbers.
 
-    Draws in which a number is undefined (NaN) are left out.
+    Undefined draws (NaN) are ignored.
 
     Args:
-        estimate: what the sample itself says, shape (numbers,).
-        drawn: shape (draws, numbers).
-        freedom: degrees of freedom, by which percentiles are expanded.
-        level: of the intervals, in (0, 1).
-        basic: basic intervals instead of percentiles.
+        estimate: the original estimates, shape (numbers,).
+        samples: the values of each draw, shape (draws, numbers).
+        freedom: the degrees of freedom that determine the expansion of percentiles.
+        level: the confidence level, in (0, 1).
+        basic: use basic intervals instead of percentiles.
 
     Returns:
-        One row a number: ``estimate``, ``mean``, ``error``, ``low``, ``high``, ``undefined``.
+        One row per number: ``estimate``, ``mean``, ``error``, ``low``, ``high``, ``undefined``.
 
     Raises:
-        ValueError: the level is not between 0 and 1.
+        ValueError: the level is outside (0, 1).
     """
     if not 0 < level < 1:
         raise ValueError(f"The level of an interval lies between 0 and 1, not {level}")
     tail = expanded(level, freedom)
     rows: list[tuple[float | None, ...]] = []
-    for first, column in zip(estimate, drawn.T, strict=True):
-        some = column[np.isfinite(column)]
-        undefined = 1 - len(some) / len(column)
-        if not len(some):
-            rows.append((_known(first), None, None, None, None, undefined))
+    for value, column in zip(estimate, samples.T, strict=True):
+        defined = column[np.isfinite(column)]
+        undefined = 1 - len(defined) / len(column)
+        if not len(defined):
+            rows.append((_finite_or_none(value), None, None, None, None, undefined))
             continue
-        low, high = np.quantile(some, [tail, 1 - tail])
+        low, high = np.quantile(defined, [tail, 1 - tail])
         if basic:
-            low, high = 2 * first - high, 2 * first - low
-        error = float(some.std(ddof=1)) if len(some) > 1 else None
+            low, high = 2 * value - high, 2 * value - low
+        error = float(defined.std(ddof=1)) if len(defined) > 1 else None
         rows.append(
-            (_known(first), float(some.mean()), error, _known(low), _known(high), undefined)
+            (
+                _finite_or_none(value),
+                float(defined.mean()),
+                error,
+                _finite_or_none(low),
+                _finite_or_none(high),
+                undefined,
+            )
         )
     names = ("estimate", "mean", "error", "low", "high", "undefined")
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Float64), orient="row")
 
 
 class Spread(NamedTuple):
-    """A number with what the bootstrap says of it.
+    """A number with its bootstrap distribution.
 
     Attributes:
-        estimate: of all matches; None where it is undefined.
+        estimate: the value for all matches; None if undefined.
         mean, error: the mean and the standard deviation over draws; None without draws.
-        low, high: the ends of the interval, expanded percentiles; None without draws.
+        low, high: the interval of expanded percentiles; None without draws.
     """
 
     estimate: float | None
@@ -389,57 +402,59 @@ class Spread(NamedTuple):
     high: float | None = None
 
 
-def spreads(estimate: Floats, drawn: Floats, freedom: int) -> list[Spread]:
-    """Numbers of all matches with those of the draws.
+def spreads(estimate: Floats, samples: Floats, freedom: int) -> list[Spread]:
+    """Combine estimates from all matches with those of the draws.
 
     Args:
-        estimate: shape (numbers,).
-        drawn: shape (draws, numbers); one draw alone says nothing.
+        estimate: the estimates, shape (numbers,).
+        samples: the values of each draw, shape (draws, numbers); a single draw is ignored.
         freedom: as in :func:`summary`.
     """
-    rows = summary(estimate, drawn, freedom, level=LEVEL).select(Spread._fields).iter_rows()
-    return [Spread(*row) if len(drawn) > 1 else Spread(row[0]) for row in rows]
+    rows = summary(estimate, samples, freedom, level=LEVEL).select(Spread._fields).iter_rows()
+    return [Spread(*row) if len(samples) > 1 else Spread(row[0]) for row in rows]
 
 
-def _known(number: float) -> float | None:
+def _finite_or_none(number: float) -> float | None:
     return float(number) if np.isfinite(number) else None
 
 
-def mean_and_error(drawn: Floats) -> str:
-    """Mean of draws, and behind it their standard deviation; N/A where they are undefined."""
-    some = drawn[np.isfinite(drawn)]
-    return f"{some.mean():.4g} ({some.std(ddof=1):.2g})" if len(some) > 1 else "N/A"
+def mean_and_error(samples: Floats) -> str:
+    """Format the mean and the standard deviation over draws; N/A if undefined."""
+    defined = samples[np.isfinite(samples)]
+    return f"{defined.mean():.4g} ({defined.std(ddof=1):.2g})" if len(defined) > 1 else "N/A"
 
 
-def _times(size: int, draws: int, seed: int, *place: int) -> Floats:
-    """How often each of some deals is drawn, shape (draws, size); a stream for each place."""
-    stream = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))
-    drawn = stream.integers(0, size, (draws, size))
-    drawn += size * np.arange(draws)[:, None]
-    return np.bincount(drawn.ravel(), minlength=draws * size).reshape(draws, size).astype(float)
+def _times(size: int, draws: int, seed: int, *position: int) -> Floats:
+    """Return how often each draw includes each instance, shape (draws, size)."""
+    stream = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=position))
+    indices = stream.integers(0, size, (draws, size))
+    indices += size * np.arange(draws)[:, None]
+    return np.bincount(indices.ravel(), minlength=draws * size).reshape(draws, size).astype(float)
 
 
-def _drawn_apart(sample: GameSample, draws: int, seed: int, at: int) -> Mapping[Key, Floats]:
+def _resample_each_cell(
+    sample: GameSample, draws: int, seed: int, index: int
+) -> Mapping[Key, Floats]:
     return {
-        key: cell.means(_times(len(cell.deals), draws, seed, at, *key))
+        key: cell.means(_times(len(cell.instances), draws, seed, index, *key))
         for key, cell in sample.cells.items()
     }
 
 
-def _drawn_together(sample: GameSample, draws: int, seed: int, at: int) -> Mapping[Key, Floats]:
-    times = _times(sample.deals, draws, seed, at)
-    means = {key: cell.means(times[:, cell.deals]) for key, cell in sample.cells.items()}
-    if any(np.isnan(found[:, :2]).any() for found in means.values()):
+def _resample_shared(sample: GameSample, draws: int, seed: int, index: int) -> Mapping[Key, Floats]:
+    times = _times(sample.instances, draws, seed, index)
+    means = {key: cell.means(times[:, cell.instances]) for key, cell in sample.cells.items()}
+    if any(np.isnan(values[:, :2]).any() for values in means.values()):
         raise CheaptalkError(
-            "A paired draw left a cell without any of its deals: its cells share too few; "
-            "play the same deals in all, or ",
+            "A paired draw left a cell without any of its instances: its cells share too few; "
+            "play the same instances in all, or ",
             Advice("say paired=False", "paired", False),
         )
     return means
 
 
 def recurs(payoffs: Floats, support: tuple[int, ...]) -> Flags:
-    """Which of some games have a symmetric equilibrium in which just these strategies are played.
+    """Whether each draw has a symmetric equilibrium with exactly this support.
 
     Args:
         payoffs: shape (draws, n, n).
@@ -449,26 +464,26 @@ def recurs(payoffs: Floats, support: tuple[int, ...]) -> Flags:
         Shape (draws,).
     """
     inside = list(support)
-    most = np.abs(payoffs).max(axis=(1, 2))
-    tie = TIE * np.where(most > 0, most, 1.0)
+    largest = np.abs(payoffs).max(axis=(1, 2))
+    tie = TIE * np.where(largest > 0, largest, 1.0)
     count = len(inside)
     system = np.zeros((len(payoffs), count + 1, count + 1))
     system[:, :count, :count] = payoffs[:, inside][:, :, inside] / tie[:, None, None] * TIE
     system[:, :count, count], system[:, count, :count] = -1, 1
     regular = np.linalg.matrix_rank(system) == count + 1
-    found = np.zeros(len(payoffs), dtype=bool)
+    exists = np.zeros(len(payoffs), dtype=bool)
     right = np.append(np.zeros(count), 1.0)[:, None]
     shares = np.linalg.solve(system[regular], right)[:, :count, 0]
     answers = np.einsum("dij,dj->di", payoffs[regular][:, :, inside], shares)
-    best = answers.max(axis=1) - answers[:, inside].min(axis=1) <= tie[regular]
-    found[regular] = (shares > SHARE).all(axis=1) & best
+    is_best = answers.max(axis=1) - answers[:, inside].min(axis=1) <= tie[regular]
+    exists[regular] = (shares > SHARE).all(axis=1) & is_best
     for draw in np.flatnonzero(~regular):
-        found[draw] = _one_of_many(payoffs[draw] / tie[draw] * TIE, inside)
-    return found
+        exists[draw] = _one_of_many(payoffs[draw] / tie[draw] * TIE, inside)
+    return exists
 
 
 def _one_of_many(payoffs: Floats, inside: list[int]) -> bool:
-    """The same of a game whose equations for the support are singular, by a linear program.
+    """Solve the same problem for singular equations by linear programming.
 
     It maximises the smallest share within the support.
     """
@@ -479,18 +494,18 @@ def _one_of_many(payoffs: Floats, inside: list[int]) -> bool:
     limits = np.zeros((size + count, count + 2))
     limits[:size, :count], limits[:size, count] = payoffs[:, inside], -1
     limits[size:, :count], limits[size:, -1] = -np.eye(count), 1
-    found = linprog(
+    solution = linprog(
         np.append(np.zeros(count + 1), -1.0),
         A_ub=limits, b_ub=np.append(np.full(size, TIE), np.zeros(count)),
         A_eq=equal, b_eq=np.append(np.zeros(count), 1.0), bounds=(None, None),
     )  # fmt: skip
-    return bool(found.success and found.x[-1] > SHARE)
+    return bool(solution.success and solution.x[-1] > SHARE)
 
 
 def weakly_dominated(payoffs: Floats) -> list[tuple[int, ...]]:
-    """By which strategies each is weakly dominated: nowhere better than they, somewhere worse.
+    """Return the strategies that weakly dominate each strategy.
 
-    Payoffs within 1e-9 of the largest of each other count as equal.
+    Payoffs that differ by at most 1e-9 of the largest payoff count as equal.
 
     Args:
         payoffs: shape (n, n).

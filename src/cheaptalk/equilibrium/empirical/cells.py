@@ -1,4 +1,4 @@
-"""Cells of empirical games: matches of two players, summed by deal, ready to be drawn again."""
+"""Cells of empirical games: matches of two players, summed by instance for resampling."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,25 +8,25 @@ import numpy as np
 import polars as pl
 
 from cheaptalk.equilibrium.solvers.payoffs import Floats, Integers
-from cheaptalk.statistics import DEALS
+from cheaptalk.statistics import INSTANCES
 
 Key: TypeAlias = tuple[int, int]
 """Row and column of a cell."""
 CELL = ("sample", "row", "column")
 SHARED = 0.5
-"""Of the deals of the smaller of two cells, the share that both must have to count as shared."""
+"""The minimum share of the smaller cell's instances for two cells to count as sharing them."""
 EMPTY = 1e-6
-"""How probable it may be that a draw of a sample's deals leaves a cell without any."""
+"""The maximum probability that a draw leaves a cell without instances."""
 PAYOFFS = ("row's payoff", "column's payoff")
-"""The first two values of every cell; measures follow."""
+"""The first two values of every cell; metrics follow."""
 
 
 class CellName(NamedTuple):
-    """Which cell is meant, in words.
+    """The name of a cell.
 
     Attributes:
         row, column: labels of the players.
-        sample: the name of the game, where several are mixed; else empty.
+        sample: the name of the game in a mixture; else empty.
     """
 
     row: str
@@ -39,31 +39,31 @@ class CellName(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Cell:
-    """The matches of one cell, summed by deal.
+    """The matches of one cell, summed by instance.
 
-    The mean of a value is the sum of ``sums`` over the sum of ``weights``: matches count alike,
-    except that both orders of the seats weigh the same where one was played more often.
+    The mean of a value is the sum of ``sums`` over the sum of ``weights``. Matches have equal
+    weights, except that both orders of the seats have the same total weight.
 
     Attributes:
-        sums: of each deal's matches, by value: the row's payoff, the column's, then measures;
-            shape (deals, values).
-        weights: how many matches have the value, shape (deals, values).
-        deals: which deals of the sample these are, shape (deals,).
-        matches: how many there are; 0 for payoffs that were given, not played.
-        one_sided: whether the two players only ever sat in one order.
+        sums: the sums over each instance's matches, by value: the row's payoff, the column's, then
+            metrics; shape (instances, values).
+        weights: the total weight of matches with the value, shape (instances, values).
+        instances: the numbers of the instances in the sample, shape (instances,).
+        matches: the number of matches; 0 for given payoffs.
+        one_sided: whether the two players always sat in one order.
     """
 
     sums: Floats
     weights: Floats
-    deals: Integers
+    instances: Integers
     matches: int
     one_sided: bool = False
 
     def means(self, times: Floats) -> Floats:
-        """Means of each value when each deal counts so many times; NaN where none has the value.
+        """Return the mean of each value if instances are repeated; NaN if undefined.
 
         Args:
-            times: shape (..., deals).
+            times: the number of repetitions, shape (..., instances).
 
         Returns:
             Shape (..., values).
@@ -75,77 +75,79 @@ class Cell:
 
     @property
     def mean(self) -> Floats:
-        """Means of each value, shape (values,)."""
-        return self.means(np.ones(len(self.deals)))
+        """Return the mean of each value, shape (values,)."""
+        return self.means(np.ones(len(self.instances)))
 
     @property
     def deviations(self) -> Floats:
-        """What each deal adds to the mean beyond its part in it, shape (deals, values).
+        """Return each instance's deviation from the means, shape (instances, values).
 
-        In units of the value, so that their mean square is the variance of a deal.
+        Their mean square is the variance of an instance.
         """
         share = self.weights.mean(axis=0)
-        off = self.sums - self.mean * self.weights
-        return np.asarray(off / np.where(share > 0, share, np.nan))
+        excess = self.sums - self.mean * self.weights
+        return np.asarray(excess / np.where(share > 0, share, np.nan))
 
     @property
     def skewness(self) -> float:
-        """The mean square of the skewness of both payoffs over deals; 0 where they did not vary."""
-        off = self.deviations[:, : len(PAYOFFS)]
-        squares = (off**2).mean(axis=0)
-        known = squares > 0
-        skews = (off[:, known] ** 3).mean(axis=0) / squares[known] ** 1.5
-        return float((skews**2).mean()) if known.any() else 0.0
+        """Return the mean squared skewness of both payoffs over instances; 0 if constant."""
+        deviations = self.deviations[:, : len(PAYOFFS)]
+        squares = (deviations**2).mean(axis=0)
+        varied = squares > 0
+        skews = (deviations[:, varied] ** 3).mean(axis=0) / squares[varied] ** 1.5
+        return float((skews**2).mean()) if varied.any() else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class GameSample:
-    """The matches of one game between several players.
+    """The matches of one game among several players.
 
     Attributes:
-        name: of the game or configuration; empty where there is one only.
-        deals: how many different deals were played.
-        cells: by row and column.
+        name: the game or configuration; empty if there is only one.
+        instances: the number of distinct instances.
+        cells: the cells by row and column.
     """
 
     name: str
-    deals: int
+    instances: int
     cells: Mapping[Key, Cell] = field(repr=False)
 
     @property
-    def share_deals(self) -> bool:
-        """Whether any two cells share half of the smaller one's deals, or more.
+    def share_instances(self) -> bool:
+        """Whether any two cells share at least half of the smaller one's instances.
 
-        Cells so small that a draw of the sample's deals could miss them do not count as sharing.
+        Cells so small that a draw could leave them without instances don't count as sharing.
         """
         played = self.played
         sizes = played.sum(axis=1)
         enough = played @ played.T >= SHARED * np.minimum.outer(sizes, sizes)
-        missed = (1 - sizes / self.deals) ** self.deals
+        missed = (1 - sizes / self.instances) ** self.instances
         return bool(enough.all() and (sizes >= 2).all() and (missed <= EMPTY).all())
 
     @property
     def played(self) -> Floats:
-        """1 where a cell has a deal, else 0; shape (cells, deals)."""
-        found = np.zeros((len(self.cells), self.deals))
-        for at, cell in enumerate(self.cells.values()):
-            found[at, cell.deals] = 1
-        return found
+        """Return 1 if a cell has an instance, else 0; shape (cells, instances)."""
+        played_flags = np.zeros((len(self.cells), self.instances))
+        for index, cell in enumerate(self.cells.values()):
+            played_flags[index, cell.instances] = 1
+        return played_flags
 
 
 def sample_of_payoffs(a: Floats, b: Floats, keys: Iterable[Key]) -> GameSample:
-    """A sample without matches, whose means are these payoffs of row and column in some cells."""
-    one, none = np.ones((1, 2)), np.zeros(1, dtype=np.int64)
+    """Return a sample without matches whose means are the given payoffs."""
+    weights, instances = np.ones((1, 2)), np.zeros(1, dtype=np.int64)
     return GameSample(
-        "", 0, {key: Cell(np.array([[a[key], b[key]]]), one, none, matches=0) for key in keys}
+        "",
+        0,
+        {key: Cell(np.array([[a[key], b[key]]]), weights, instances, matches=0) for key in keys},
     )
 
 
 def named(frame: pl.DataFrame, by: str | None) -> pl.Expr:
-    """What tells the games of a frame apart, in words.
+    """Return an expression for the name of each match's game.
 
-    Configurations are called by the parameters in which they differ, such as ``rounds=3``, if
-    these tell them apart; else games have the values of the column.
+    The names of configurations are the parameters in which they differ, such as ``rounds=3``, if
+    these are unique; otherwise names are the values of the column.
     """
     if by is None:
         return pl.lit("")
@@ -167,50 +169,52 @@ def named(frame: pl.DataFrame, by: str | None) -> pl.Expr:
 
 def samples_of(
     frame: pl.DataFrame,
-    places: Sequence[str],
+    seats: Sequence[str],
     rows: Sequence[str],
     columns: Sequence[str],
-    measures: Sequence[str],
+    metrics: Sequence[str],
     by: str | None,
     *,
     swap: bool,
 ) -> tuple[GameSample, ...]:
-    """The cells of each game in a frame of scored matches, as :func:`.match_frames` makes it.
+    """Return the cells of each game in a frame of scored matches.
 
     Args:
-        places: the two places, the row's first.
-        rows: labels, in the order of their numbers.
-        columns: likewise.
-        measures: columns whose means are wanted beside the payoffs.
-        by: the column whose values tell the games apart; None: all matches are of one.
-        swap: put both orders of two players into one cell, the row being the lower number; a
-            player against itself gets the mean of both places.
+        seats: the two seats, the row's first.
+        rows: the row labels, in the order of their numbers.
+        columns: the column labels, likewise.
+        metrics: further columns whose means are needed.
+        by: the column that identifies games; None if all matches belong to one.
+        swap: combine both orders of two players into one cell, with the lower number as row; a
+            player against itself has the mean of both seats.
     """
     row, column = (
-        pl.col(f"player.{place}").replace_strict(labels, range(len(labels)), return_dtype=pl.Int64)
-        for place, labels in zip(places, (rows, columns), strict=True)
+        pl.col(f"player_{seat}").replace_strict(labels, range(len(labels)), return_dtype=pl.Int64)
+        for seat, labels in zip(seats, (rows, columns), strict=True)
     )
-    gets, other = (pl.col(f"payoff.{place}") for place in places)
-    turned, own = row > column, (gets + other) / 2
+    row_payoff, column_payoff = (pl.col(f"payoff_{seat}") for seat in seats)
+    turned, mean_payoff = row > column, (row_payoff + column_payoff) / 2
     if not swap:
         turned = pl.lit(False)
     else:
         alike = row == column
-        gets, other = (
-            pl.when(alike).then(own).when(turned).then(late).otherwise(early)
-            for early, late in ((gets, other), (other, gets))
+        row_payoff, column_payoff = (
+            pl.when(alike).then(mean_payoff).when(turned).then(late).otherwise(early)
+            for early, late in ((row_payoff, column_payoff), (column_payoff, row_payoff))
         )
         row, column = pl.min_horizontal(row, column), pl.max_horizontal(row, column)
-    values = dict(zip(PAYOFFS, (gets, other), strict=True)) | {
-        name: pl.col(name) for name in measures
+    values = dict(zip(PAYOFFS, (row_payoff, column_payoff), strict=True)) | {
+        name: pl.col(name) for name in metrics
     }
     matches = frame.select(
         named(frame, by).alias("sample"),
         row.alias("row"), column.alias("column"), turned.alias("turned"),
-        pl.struct(DEALS).alias("deal"),
+        pl.struct(INSTANCES).alias("instance"),
         *(value.cast(pl.Float64).alias(name) for name, value in values.items()),
     )  # fmt: skip
-    matches = matches.with_columns(pl.col("deal").rank("dense").over("sample").cast(pl.Int64) - 1)
+    matches = matches.with_columns(
+        pl.col("instance").rank("dense").over("sample").cast(pl.Int64) - 1
+    )
     return tuple(
         _sample(str(name), part, list(values), swap)
         for (name,), part in matches.group_by("sample", maintain_order=True)
@@ -218,25 +222,27 @@ def samples_of(
 
 
 def _sample(name: str, matches: pl.DataFrame, values: list[str], swap: bool) -> GameSample:
-    """One game's matches, each with the weight that makes both orders of a cell count alike."""
-    both = pl.col("turned").n_unique().over(CELL) == 2
+    """Return one game's cells, with weights that balance both orders of each cell."""
+    is_two_sided = pl.col("turned").n_unique().over(CELL) == 2
     level = pl.len().over(CELL) / (2 * pl.len().over(*CELL, "turned"))
     weight, one_sided = pl.col("weight"), (pl.col("row") != pl.col("column")) & ~pl.col("both")
-    weighed = matches.with_columns(weight=pl.when(both).then(level).otherwise(1.0), both=both)
-    by_deal = weighed.group_by(*CELL, "deal", maintain_order=True).agg(
+    weighed = matches.with_columns(
+        weight=pl.when(is_two_sided).then(level).otherwise(1.0), both=is_two_sided
+    )
+    by_instance = weighed.group_by(*CELL, "instance", maintain_order=True).agg(
         *((weight * pl.col(name)).sum().alias(f"sum {name}") for name in values),
         *((weight * pl.col(name).is_not_null()).sum().alias(f"weight {name}") for name in values),
         pl.len().alias("matches"),
         one_sided.any().alias("one_sided"),
     )
     cells = {}
-    for (row, column), part in by_deal.sort(*CELL, "deal").group_by(
+    for (row, column), part in by_instance.sort(*CELL, "instance").group_by(
         "row", "column", maintain_order=True
     ):
         sums, weights = (part.select(f"{kind} {name}" for name in values).to_numpy()
                          for kind in ("sum", "weight"))  # fmt: skip
         cells[int(row), int(column)] = Cell(
-            sums, weights, part["deal"].to_numpy(), int(part["matches"].sum()),
+            sums, weights, part["instance"].to_numpy(), int(part["matches"].sum()),
             swap and bool(part["one_sided"].any()),
         )  # fmt: skip
-    return GameSample(name, matches["deal"].n_unique(), cells)
+    return GameSample(name, matches["instance"].n_unique(), cells)

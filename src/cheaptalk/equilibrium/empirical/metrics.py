@@ -1,7 +1,7 @@
-"""What is measured at an equilibrium: how each strategy fares against it, and how its players do.
+"""Compute metrics at an equilibrium and against it.
 
-With x the mixture of a symmetric equilibrium and M the matrix of a value's means, strategy i is
-measured against x by (M x)_i, and the equilibrium itself by x' M x (item bargaining, sections 3.3
+With x the mixture of a symmetric equilibrium and M the matrix of a metric's means, strategy i has
+the value (M x)_i against x, and the equilibrium has the value x' M x (item bargaining, sections 3.3
 to 3.5).
 """
 
@@ -15,36 +15,35 @@ from cheaptalk.frames.reader import places_in
 
 
 @dataclass(frozen=True)
-class Metric:
-    """A measure of matches, as it is reported at equilibrium.
+class EquilibriumMetric:
+    """A match metric with its presentation at equilibrium.
 
     Attributes:
-        name: in tables.
-        measure: the column of the frame of matches.
-        scale: what means are divided by, > 0.
-        undefined: what a cell counts as where the measure is undefined in all its matches, as is
-            EF1 without an agreement; None leaves such cells out, and the others' weights then
-            sum to 1.
+        name: the name in tables.
+        metric: the column of the frame of matches.
+        scale: the divisor of means, > 0.
+        undefined: the value of cells whose matches all lack the metric, for example EF1 without an
+            agreement; None ignores such cells, and the weights of the others then sum to 1.
     """
 
     name: str
-    measure: str
+    metric: str
     scale: float = 1.0
     undefined: float | None = None
 
-    def of(self, means: Floats) -> Floats:
-        """The measure's means in cells, as they are reported."""
-        scaled = means / self.scale
+    def scaled(self, means: Floats) -> Floats:
+        """Return the metric's cell means, scaled and with undefined cells replaced."""
+        values = means / self.scale
         return (
-            scaled if self.undefined is None else np.where(np.isnan(scaled), self.undefined, scaled)
+            values if self.undefined is None else np.where(np.isnan(values), self.undefined, values)
         )
 
 
 def against(values: Floats, mixtures: Floats) -> Floats:
-    """The mean of a value for each strategy that meets a mixture, the sum over j of x_j V_ij.
+    """Return each strategy's mean value against a mixture, the sum over j of x_j V_ij.
 
-    Undefined cells (NaN) are left out and the others' weights made to sum to 1; NaN where nothing
-    is left.
+    Undefined cells (NaN) are ignored, and the weights of the others are normalised to sum to 1. The
+    result is NaN if all cells are undefined.
 
     Args:
         values: shape (..., n, n).
@@ -57,9 +56,9 @@ def against(values: Floats, mixtures: Floats) -> Floats:
 
 
 def at_equilibrium(values: Floats, mixtures: Floats) -> Floats:
-    """The mean of a value where both players draw from a mixture, the sum of x_i x_j V_ij.
+    """Return the mean value if both players use a mixture, the sum of x_i x_j V_ij.
 
-    Undefined cells are left out as in :func:`against`.
+    Undefined cells are ignored as in :func:`against`.
 
     Args:
         values: shape (..., n, n).
@@ -79,10 +78,10 @@ def _weighed(values: Floats, weights: Floats, axes: tuple[int, ...]) -> Floats:
 
 
 def regrets(payoffs: Floats, mixtures: Floats) -> Floats:
-    """How much less each strategy gets against a mixture than the mixture does.
+    """Return each strategy's regret: the mixture's payoff minus the strategy's.
 
-    u(x, x) - u(i, x), in payoff units: at an equilibrium >= 0, and 0 for those that are played
-    (002, section 3.3).
+    u(x, x) - u(i, x), in payoff units: at an equilibrium >= 0, and 0 for strategies in the support
+    (item bargaining, section 3.3).
 
     Args:
         payoffs: shape (..., n, n).
@@ -91,55 +90,62 @@ def regrets(payoffs: Floats, mixtures: Floats) -> Floats:
     Returns:
         Shape (..., n).
     """
-    gets = np.einsum("...ij,...j->...i", payoffs, mixtures)
-    return np.asarray(np.einsum("...i,...i->...", gets, mixtures)[..., None] - gets)
+    strategy_payoffs = np.einsum("...ij,...j->...i", payoffs, mixtures)
+    return np.asarray(
+        np.einsum("...i,...i->...", strategy_payoffs, mixtures)[..., None] - strategy_payoffs
+    )
 
 
-def sided(frame: pl.DataFrame, measure: str, name: str) -> pl.DataFrame:
-    """A frame with a measure of each seat turned the way cells of a symmetric game are.
+def sided(frame: pl.DataFrame, metric: str, name: str) -> pl.DataFrame:
+    """Add a metric of both seats in the orientation of a symmetric game's cells.
 
-    Such games put both orders of two players into one cell (see :class:`.EmpiricalGame`): the row
-    is the player whose label comes first. A player against itself has the mean of both seats, of
-    one where the other's is undefined.
+    Symmetric games combine both orders of two players into one cell (see :class:`.EmpiricalGame`),
+    whose row is the player whose label comes first. A player against itself has the mean of both
+    seats' defined values.
 
     Args:
-        frame: of a game of two places, as :func:`.match_frames` makes it.
-        measure: what the columns ``MEASURE_PLACE`` begin with, such as ``utility_given``.
-        name: of the new columns, :func:`names_of` it.
+        frame: the matches of a game with two seats, as :func:`.match_frames` returns them.
+        metric: the first part of the columns ``METRIC_SEAT``, such as ``utility_given``.
+        name: the name of the metric; :func:`names_of` returns the new columns.
 
     Raises:
-        ValueError: the frame has not exactly two places, or lacks the columns.
+        ValueError: the frame doesn't have exactly two seats, or lacks the columns.
     """
-    places = places_in(frame)
-    columns = [f"{measure}_{place}" for place in places]
-    absent = [one for one in columns if one not in frame.columns]
-    if len(places) != 2 or absent:
+    seats = places_in(frame)
+    columns = [f"{metric}_{seat}" for seat in seats]
+    absent = [column for column in columns if column not in frame.columns]
+    if len(seats) != 2 or absent:
         raise ValueError(
-            f"Each of 2 places needs a column of {measure}; the frame has {len(places)} places"
+            f"Both of 2 seats need a column of {metric}; the frame has {len(seats)} seats"
             + (f" and no column {absent[0]}" if absent else "")
         )
-    first, second = (pl.col(f"player.{place}") for place in places)
-    gives, other = map(pl.col, columns)
-    own = pl.mean_horizontal(gives, other)
+    row_player, column_player = (pl.col(f"player_{seat}") for seat in seats)
+    row_value, column_value = map(pl.col, columns)
+    mean_value = pl.mean_horizontal(row_value, column_value)
+    pair, swapped = (row_value, column_value), (column_value, row_value)
     return frame.with_columns(
-        pl.when(first == second).then(own).when(first > second).then(late).otherwise(early)
-        .alias(made)
-        for made, early, late in zip(names_of(name), (gives, other), (other, gives), strict=True)
-    )  # fmt: skip
+        pl.when(row_player == column_player)
+        .then(mean_value)
+        .when(row_player > column_player)
+        .then(second)
+        .otherwise(first)
+        .alias(new_column)
+        for new_column, first, second in zip(names_of(name), pair, swapped, strict=True)
+    )
 
 
 def names_of(name: str) -> tuple[str, str]:
-    """What the columns of :func:`sided` are called: the row's, then the column's."""
+    """Return the columns that :func:`sided` adds: the row's and the column's."""
     return f"{name}, row", f"{name}, column"
 
 
 def by_row(row: Floats, column: Floats) -> Floats:
-    """The matrix of what each strategy has against each, from both measures of an empirical game.
+    """Return the matrix of each strategy's values against each from both metrics of a game.
 
     Args:
         row, column: the means of the columns of :func:`sided` in the cells, shape (..., n, n).
 
     Returns:
-        Shape (..., n, n); NaN where a strategy has none.
+        Shape (..., n, n); NaN if undefined.
     """
     return np.asarray(np.triu(row) + np.tril(column, -1))

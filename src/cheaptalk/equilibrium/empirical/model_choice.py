@@ -1,9 +1,8 @@
-"""The game of choosing models: who would send which one, and how sure that is.
+"""The game of choosing models: its pure equilibria and their uncertainty.
 
 GLEE (*A Unified Framework and Benchmark for Language-based Economic Environments*, footnote 13)
-names, for each family of games, the pairs of models from which neither side would switch alone,
-given what each pair's members gained. Here each comes with its regrets, and with how often it holds
-when matches are drawn again.
+lists, for each game family, the pairs of models from which neither side gains by switching
+unilaterally. This module adds their regrets and their frequencies in bootstrap draws.
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from cheaptalk.equilibrium.solvers.profiles import Profile, checked, pure_profil
 from cheaptalk.rules.display import Printed
 
 WORTH_A_LINE = 0.01
-"""Profiles with less support are not printed unless they are equilibria of the estimates."""
+"""The minimum support of printed profiles that aren't equilibria of the estimates."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -26,11 +25,11 @@ class ModelChoice(Printed):
     """Pure equilibria of the choice of models.
 
     Attributes:
-        rows, columns: the models that either side may send.
+        rows, columns: the models that each side can choose.
         equilibria: the pure equilibria of the estimates, with payoffs and regrets, row by row.
         support: the share of draws in which each pair is a pure equilibrium, shape (m, n); None
             without draws.
-        without: the share of draws that have no pure equilibrium; None without draws.
+        without: the share of draws without a pure equilibrium; None without draws.
     """
 
     rows: tuple[str, ...]
@@ -40,19 +39,23 @@ class ModelChoice(Printed):
     without: float | None
 
     def __str__(self) -> str:
-        """The equilibria of the estimates, then other pairs by how often they are one."""
-        cells = [(int(one.row.argmax()), int(one.column.argmax())) for one in self.equilibria]
+        """List the equilibria of the estimates, then other pairs by their support."""
+        cells = [
+            (int(profile.row.argmax()), int(profile.column.argmax())) for profile in self.equilibria
+        ]
         lines = [self._line(i, j, "an equilibrium") for i, j in cells]
         if self.support is not None:
-            seen = [(int(i), int(j)) for i, j in np.argwhere(self.support >= WORTH_A_LINE)]
-            seen.sort(key=self.support.__getitem__, reverse=True)
-            lines += [self._line(i, j, "no equilibrium") for i, j in seen if (i, j) not in cells]
+            frequent = [(int(i), int(j)) for i, j in np.argwhere(self.support >= WORTH_A_LINE)]
+            frequent.sort(key=self.support.__getitem__, reverse=True)
+            lines += [
+                self._line(i, j, "no equilibrium") for i, j in frequent if (i, j) not in cells
+            ]
             lines.append(f"no pure equilibrium in {self.without:.1%} of draws")
         return "\n".join(lines or ["no pure equilibrium"])
 
     def _line(self, i: int, j: int, verdict: str) -> str:
-        drawn = "" if self.support is None else f", one in {self.support[i, j]:.1%} of draws"
-        return f"({self.rows[i]}, {self.columns[j]}): {verdict} of the estimates{drawn}"
+        share = "" if self.support is None else f", one in {self.support[i, j]:.1%} of draws"
+        return f"({self.rows[i]}, {self.columns[j]}): {verdict} of the estimates{share}"
 
 
 def model_choice(
@@ -63,14 +66,14 @@ def model_choice(
     *,
     draws: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> ModelChoice:
-    """Pure equilibria of the game in which either side chooses the model that plays for it.
+    """Find the pure equilibria of the game in which each side chooses its model.
 
     Args:
-        a: what the row's model gains in each pair, shape (m, n).
-        b: what the column's model gains.
+        a: the gain of the row's model in each pair, shape (m, n).
+        b: the gain of the column's model, of the same shape.
         rows: the models of the rows.
-        columns: those of the columns.
-        draws: the same over bootstrap draws, both of shape (draws, m, n).
+        columns: the models of the columns.
+        draws: the same two arrays over bootstrap draws, each of shape (draws, m, n).
 
     Raises:
         ValueError: shapes or names do not fit, or a number is not finite.
@@ -85,28 +88,27 @@ def model_choice(
                          f"and {len(columns)}")  # fmt: skip
     support, without = None, None
     if draws is not None:
-        drawn = checked(*draws, dimensions=3)
-        if drawn[0].shape[1:] != a.shape:
-            raise ValueError(f"draws must have shape (draws, *{a.shape}), not {drawn[0].shape}")
-        cells = np.logical_and(*best_replies(*drawn))
+        samples = checked(*draws, dimensions=3)
+        if samples[0].shape[1:] != a.shape:
+            raise ValueError(f"draws must have shape (draws, *{a.shape}), not {samples[0].shape}")
+        cells = np.logical_and(*best_responses(*samples))
         support = cells.mean(axis=0)
         without = float(1 - cells.any(axis=(1, 2)).mean())
-    equilibria = pure_profiles(a, b, np.logical_and(*best_replies(a[None], b[None]))[0])
+    equilibria = pure_profiles(a, b, np.logical_and(*best_responses(a[None], b[None]))[0])
     return ModelChoice(tuple(rows), tuple(columns), equilibria, support, without)
 
 
-def best_replies(a: Floats, b: Floats) -> Flags:
-    """Which strategies are best replies, ties too; of many games at once.
+def best_responses(a: Floats, b: Floats) -> Flags:
+    """Return which strategies are best responses, including ties, in many games at once.
 
-    Means of the same matches may differ by rounding. What a side would gain by less than 1e-9 of
-    the spread of its payoffs tempts nobody here.
+    Gains below 1e-9 of the spread of a side's payoffs count as rounding errors.
 
     Args:
         a: the row players' payoffs, shape (K, m, n).
-        b: the column players', of the same shape.
+        b: the column players' payoffs, of the same shape.
 
     Returns:
-        Of rows to columns, then of columns to rows, shape (2, K, m, n); pure equilibria are both.
+        Flags for rows and for columns, shape (2, K, m, n); a pure equilibrium has both.
     """
     turned = unit_spread(np.swapaxes(b, 1, 2))
     return np.stack([unit_spread(a) >= -MARGIN, np.swapaxes(turned, 1, 2) >= -MARGIN])

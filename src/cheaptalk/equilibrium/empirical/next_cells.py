@@ -1,17 +1,17 @@
-"""Where to play next: which cells' matches would make an equilibrium most certain.
+"""Propose the cells whose matches reduce an equilibrium's uncertainty the most.
 
-To first order, with the support of the equilibrium x as it is, an error dA in the payoffs moves x
-and its payoff v by the solution of ``A dx - 1 dv = -dA x, 1' dx = 0`` on the support. What deal t
-adds to what is aimed at, through cell c, is then e_ct / d_c, where d_c is the number of deals of
-the cell, and the variance is a sum over pairs of cells of their covariance a deal, times the number
-of deals that they share, over d_c d_c'.
+To first order, for a fixed support of the equilibrium x, an error dA in the payoffs changes x and
+its payoff v by the solution of ``A dx - 1 dv = -dA x, 1' dx = 0`` on the support. The contribution
+of instance t to the target through cell c is then e_ct / d_c, where d_c is the number of instances
+of the cell. The variance is the sum over pairs of cells of their covariance per instance, times the
+number of shared instances, over d_c d_c'.
 
-Where every cell has deals of its own, only a_c / d_c is left, and the sum is least for a given
-number of matches where d_c is proportional to the square root of a_c over the matches that a deal
-takes (Neyman's allocation; Cochran 1977, Sampling Techniques, section 5.5), but for cells that have
-more than that already. Where cells share deals, new deals are taken to be shared as well: the same
-ones go to the cell that varies most, to the two that do, or to more, whatever is best, and to all
-cells that tie with these by rule.
+If every cell has separate instances, the variance is the sum of a_c / d_c. For a given number of
+matches, it is minimal if d_c is proportional to the square root of a_c over the matches per
+instance (Neyman's allocation; Cochran 1977, Sampling Techniques, section 5.5), except for cells
+that already have more. If cells share instances, new instances are also shared: the best design
+among those that add the same instances to the k most variable cells, and to all cells that tie with
+these by rule.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from scipy.linalg import block_diag
 from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
 
-from cheaptalk.equilibrium.empirical.bootstrap import SHARE, check_samples, shares_deals
+from cheaptalk.equilibrium.empirical.bootstrap import SHARE, check_samples, shares_instances
 from cheaptalk.equilibrium.empirical.cells import GameSample
 from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalGame
 from cheaptalk.equilibrium.solvers.payoffs import TIE, Floats, Integers
@@ -34,32 +34,32 @@ from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.display import Printed
 
 ROUNDING = 1e-12
-"""The share of the cells' own variances up to which what is left of them all is rounding."""
+"""A total variance below this share of the cells' variances counts as a rounding error."""
 Target = Literal["payoff", "mixture", "regret"]
 QUANTITY: dict[Target, str] = {
     "payoff": "the payoff",
     "mixture": "the mixture (root of the variances summed over strategies)",
     "regret": "all regrets (root of the variances summed over strategies)",
 }
-"""What the standard error is of, by target."""
+"""The quantity of the standard error, by target."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NextCells(Printed):
-    """How to spread matches over cells, and what is gained by it.
+    """A proposed allocation of matches to cells, and its expected gain.
 
     Attributes:
-        target: what becomes more certain.
-        cells: one row a cell, the most matches first: ``row``, ``column``, ``sample``, ``deals``
-            and ``matches`` (so far), ``variance`` (of the target if this cell alone were
-            uncertain, as a share of the sum of these), ``add_deals`` and ``add_matches``
-            (proposed), ``even_matches`` (of the even design).
-        error: the target's standard error now, in payoff units; of a mixture or of regrets the
-            root of the variances summed over strategies.
-        planned: what it is expected to be after the proposed matches.
-        even: the same after as many matches spread evenly: the same number of deals in all cells.
-        even_matches: how many evenly spread matches would make it what is ``planned``.
-        paired: whether cells share deals, and new deals are the same for all cells that get them.
+        target: the quantity whose uncertainty is reduced.
+        cells: one row per cell, the most matches first: ``row``, ``column``, ``sample``,
+            ``instances`` and ``matches`` (so far), ``variance`` (of the target if only this cell
+            were uncertain, as a share of the sum), ``add_instances`` and ``add_matches``
+            (proposed), ``even_matches`` (in the even design).
+        error: the target's current standard error, in payoff units; for a mixture or regrets, the
+            root of the sum of variances over strategies.
+        planned: the expected standard error after the proposed matches.
+        even: the same after an even design, with equal numbers of instances in all cells.
+        even_matches: the size of an even design that reaches ``planned``.
+        paired: whether cells share instances, including the new ones.
     """
 
     target: Target
@@ -71,7 +71,7 @@ class NextCells(Printed):
     paired: bool
 
     def __str__(self) -> str:
-        """The gain in one line, then the cells to play."""
+        """Return the gain in one line, then the cells to play."""
         total = int(self.cells["add_matches"].sum())
         gain = (
             f"Standard error of {QUANTITY[self.target]}: {self.error:.4g} now, "
@@ -80,32 +80,32 @@ class NextCells(Printed):
             f"(which would need {self.even_matches:,.0f})"
         )
         lines = [gain]
-        for cell in self.cells.filter(pl.col("add_deals") > 0).iter_rows(named=True):
-            place = f" in {cell['sample']}" if cell["sample"] else ""
+        for cell in self.cells.filter(pl.col("add_instances") > 0).iter_rows(named=True):
+            sample = f" in {cell['sample']}" if cell["sample"] else ""
             lines.append(
-                f"{cell['row']} / {cell['column']}{place}: {cell['add_matches']:,} matches"
+                f"{cell['row']} / {cell['column']}{sample}: {cell['add_matches']:,} matches"
             )
         return "\n".join(lines)
 
 
 @dataclass(frozen=True, eq=False)
 class TargetVariance:
-    """What is known of a target's variance from the deals played.
+    """The variance of a target as a function of the cells' instances.
 
     Attributes:
-        covariances: of what one deal adds through each two cells, summed over targets, shape
-            (cells, cells); 0 for cells that do not share deals. The diagonal is of each cell alone.
-        shared: how many deals each two cells share, of the same shape.
-        deals: of each cell, shape (cells,).
+        covariances: the covariances of an instance's contributions through each pair of cells,
+            summed over targets, shape (cells, cells); 0 for cells that share no instances.
+        shared: the number of instances that each pair of cells shares, of the same shape.
+        instances: the number of instances of each cell, shape (cells,).
     """
 
     covariances: Floats
     shared: Floats
-    deals: Integers
+    instances: Integers
 
     @classmethod
-    def of(cls, game: EmpiricalGame, influence: Floats, *, paired: bool) -> "TargetVariance":
-        """What the cells of all samples say of targets that move so with payoffs."""
+    def of_game(cls, game: EmpiricalGame, influence: Floats, *, paired: bool) -> "TargetVariance":
+        """Estimate the variance of targets with these derivatives by the payoffs."""
         parts = [
             _covariances(sample, weight * influence, paired)
             for sample, weight in zip(game.samples, game.weights, strict=True)
@@ -113,10 +113,10 @@ class TargetVariance:
         covariances, shared = (block_diag(*blocks) for blocks in zip(*parts, strict=True))
         return cls(covariances, shared, np.diag(shared).astype(np.int64))
 
-    def error(self, more: Floats | Integers) -> float:
-        """The standard error once each cell has so many deals more, the same for all that do."""
-        total = self.deals + more
-        shared = self.shared + np.minimum.outer(more, more)
+    def error(self, added: Floats | Integers) -> float:
+        """Return the standard error after adding shared instances to each cell."""
+        total = self.instances + added
+        shared = self.shared + np.minimum.outer(added, added)
         parts = self.covariances * shared / np.multiply.outer(total, total)
         variance = float(parts.sum())
         return float(np.sqrt(variance)) if variance > ROUNDING * np.trace(parts) else 0.0
@@ -125,69 +125,70 @@ class TargetVariance:
 def propose_cells(
     game: EmpiricalGame, budget: int, *, target: Target = "payoff", paired: bool | None = None
 ) -> NextCells:
-    """The cells whose matches reduce most the uncertainty of the maximum-entropy equilibrium.
+    """Propose the cells whose matches most reduce the uncertainty of the equilibrium.
 
-    The support is taken to be the true one. ``payoff`` and ``mixture`` therefore propose nothing
-    for strategies outside it; ``regret`` also asks how sure it is that they do not belong to it.
+    The support is assumed to be the true one. Therefore ``payoff`` and ``mixture`` propose nothing
+    for strategies outside it, while ``regret`` also tests whether they belong to it.
 
     Args:
-        budget: matches to spread, >= 1; only whole deals are proposed.
+        budget: the number of further matches, >= 1; only complete instances are proposed.
         target: ``payoff`` at equilibrium, the ``mixture``, or the ``regret`` of all strategies.
-        paired: whether equal deals of several cells are the same, so that what they add to one
-            cell goes with what they add to the next, and new deals are to be shared too; None: as
-            in :func:`.bootstrap_equilibrium`.
+        paired: whether cells share instances, including the new ones; the default is that of
+            :func:`.bootstrap_equilibrium`.
 
     Raises:
-        CheaptalkError: a cell is missing or thin, the game has no samples, or no deal moves the
-            target.
+        CheaptalkError: a cell is missing or has fewer than two instances, the game has no samples,
+            or the target has no variance.
         ValueError: the budget is less than 1.
     """
     if budget < 1:
         raise ValueError(f"A budget is at least 1 match, not {budget}")
     check_samples(game)
-    together = shares_deals(game) if paired is None else paired
-    places = [(at, *key) for at, sample in enumerate(game.samples) for key in sample.cells]
-    cells = [game.samples[at].cells[row, column] for at, row, column in places]
-    known = TargetVariance.of(game, gradients(game.payoffs(), target), paired=together)
-    variances, deals = np.diag(known.covariances), known.deals
-    if not known.error(np.zeros(len(cells))):
+    is_paired = shares_instances(game) if paired is None else paired
+    positions = [(index, *key) for index, sample in enumerate(game.samples) for key in sample.cells]
+    cells = [game.samples[index].cells[row, column] for index, row, column in positions]
+    variance = TargetVariance.of_game(game, gradients(game.payoffs(), target), paired=is_paired)
+    variances, instances = np.diag(variance.covariances), variance.instances
+    if not variance.error(np.zeros(len(cells))):
         raise CheaptalkError(
-            "The equilibrium is known exactly: no deal moves it, through no cell or through "
+            "The equilibrium is known exactly: no instance moves it, through no cell or through "
             "several that cancel out"
         )
-    costs = np.ceil([cell.matches / len(cell.deals) for cell in cells]).astype(np.int64)
-    if together:
-        groups = [tied_cells(sample) + 1_000_000 * at for at, sample in enumerate(game.samples)]
+    costs = np.ceil([cell.matches / len(cell.instances) for cell in cells]).astype(np.int64)
+    if is_paired:
+        groups = [
+            tied_cells(sample) + 1_000_000 * index for index, sample in enumerate(game.samples)
+        ]
         designs = shared_designs(variances, costs, budget, np.concatenate(groups))
-        added = min(designs, key=known.error)
+        added = min(designs, key=variance.error)
     else:
-        added = allocated(variances, deals, costs, budget)
+        added = allocated(variances, instances, costs, budget)
 
     def evenly(matches: float) -> Floats:
         return np.full(len(cells), matches / costs.sum())
 
-    error, planned = known.error(np.zeros(len(cells))), known.error(added)
+    error, planned = variance.error(np.zeros(len(cells))), variance.error(added)
     table = pl.DataFrame(
         {
-            "row": [game.labels[row] for _, row, _ in places],
-            "column": [game.labels[column] for _, _, column in places],
-            "sample": [game.samples[at].name for at, _, _ in places],
-            "deals": deals,
+            "row": [game.labels[row] for _, row, _ in positions],
+            "column": [game.labels[column] for _, _, column in positions],
+            "sample": [game.samples[index].name for index, _, _ in positions],
+            "instances": instances,
             "matches": [cell.matches for cell in cells],
-            "variance": variances / deals / (variances / deals).sum(),
-            "add_deals": added,
+            "variance": variances / instances / (variances / instances).sum(),
+            "add_instances": added,
             "add_matches": added * costs,
             "even_matches": evenly(budget) * costs,
         }
     ).sort("add_matches", "variance", descending=True, maintain_order=True)
     return NextCells(
-        target, table, error, planned, known.error(evenly(budget)),
-        _needed(lambda matches: known.error(evenly(matches)) - planned, budget), together,
+        target, table, error, planned, variance.error(evenly(budget)),
+        _needed(lambda matches: variance.error(evenly(matches)) - planned, budget), is_paired,
     )  # fmt: skip
 
 
 def _needed(excess: Callable[[float], float], budget: int) -> float:
-    """The budget at which an error that falls with it to 0 reaches what is wanted."""
+    """Return the budget at which an error that falls to 0 reaches its target."""
     if excess(0.0) <= 0:
         return 0.0
     top = float(budget)
@@ -197,7 +198,7 @@ def _needed(excess: Callable[[float], float], budget: int) -> float:
 
 
 def gradients(payoffs: Floats, target: Target) -> Floats:
-    """How the targets move with each payoff, the support of the equilibrium held fixed.
+    """Return the derivatives of the targets by each payoff, for a fixed support.
 
     Args:
         payoffs: shape (n, n).
@@ -205,7 +206,7 @@ def gradients(payoffs: Floats, target: Target) -> Floats:
 
     Returns:
         The derivative of each target by ``payoffs[i, j]``, shape (targets, n, n): one target for
-        the payoff, one a strategy for mixture and regret.
+        the payoff, one per strategy for mixture and regret.
 
     Raises:
         CheaptalkError: the equilibrium is one of a continuum, so that it has no derivative.
@@ -229,49 +230,49 @@ def gradients(payoffs: Floats, target: Target) -> Floats:
     return np.asarray(by_target[target][:, :, None] * x)
 
 
-def allocated(variances: Floats, deals: Integers, costs: Integers, budget: int) -> Integers:
-    """Deals to add to each cell so that the sum of variance / deals becomes least.
+def allocated(variances: Floats, instances: Integers, costs: Integers, budget: int) -> Integers:
+    """Return the instances to add to each cell that minimise the sum of variance / instances.
 
     Args:
-        variances: what one deal contributes, shape (cells,), not all 0.
-        deals: played so far, shape (cells,), >= 1.
-        costs: matches that a deal takes, shape (cells,).
-        budget: matches.
+        variances: the variance of one instance, shape (cells,), not all 0.
+        instances: the current numbers of instances, shape (cells,), >= 1.
+        costs: the number of matches per instance, shape (cells,).
+        budget: the number of further matches.
 
     Returns:
-        Shape (cells,). What is left of the budget once deals are whole goes to the cells that lost
-        most by it, as far as it lasts.
+        Shape (cells,). The budget that remains after rounding goes to the cells that lost most by
+        rounding.
     """
-    wanted = np.sqrt(variances / costs)
-    full = np.divide(deals, wanted, out=np.full(len(deals), np.inf), where=wanted > 0)
+    weights = np.sqrt(variances / costs)
+    full = np.divide(instances, weights, out=np.full(len(instances), np.inf), where=weights > 0)
     order = np.argsort(full, kind="stable")
     order = order[np.isfinite(full[order])]
-    level = (budget + np.cumsum((costs * deals)[order])) / np.cumsum((costs * wanted)[order])
+    level = (budget + np.cumsum((costs * instances)[order])) / np.cumsum((costs * weights)[order])
     last = np.flatnonzero(full[order] < level)[-1]
-    ideal = np.maximum(0, wanted * level[last] - deals)
+    ideal = np.maximum(0, weights * level[last] - instances)
     added: Integers = np.floor(ideal + 1e-9).astype(np.int64)
-    left = budget - int((added * costs).sum())
+    remaining = budget - int((added * costs).sum())
     for cell in np.argsort(added - ideal, kind="stable"):
-        if ideal[cell] > added[cell] and costs[cell] <= left:
+        if ideal[cell] > added[cell] and costs[cell] <= remaining:
             added[cell] += 1
-            left -= int(costs[cell])
+            remaining -= int(costs[cell])
     return added
 
 
 def shared_designs(
     variances: Floats, costs: Integers, budget: int, groups: Integers
 ) -> list[Integers]:
-    """The same new deals for the cell that varies most, for the two that do, and so on.
+    """Return designs that add the same instances to the most variable cells.
 
-    With a cell go all that tie with it, so that the tie stays one.
+    Cells that tie get the same instances, so that the tie persists.
 
     Args:
         variances, costs, budget: as for :func:`allocated`.
-        groups: which cells tie, as of :func:`.tied_cells`, shape (cells,).
+        groups: the groups of tied cells, as :func:`.tied_cells` returns them, shape (cells,).
 
     Returns:
-        Deals to add to each cell, for each number of cells. What is left of the budget is not
-        spent: deals that some of the cells alone have may cost more certainty than they bring.
+        The instances to add to each cell, for each number of cells. The remaining budget isn't
+        spent, because instances that only some of the cells share can increase uncertainty.
     """
     order = np.argsort(-variances, kind="stable")[: np.count_nonzero(variances > 0)]
     designs = []
@@ -284,53 +285,55 @@ def shared_designs(
 
 
 def _covariances(sample: GameSample, influence: Floats, paired: bool) -> tuple[Floats, Floats]:
-    """The covariances and shared deals of the cells of one sample; see :class:`TargetVariance`."""
+    """Return the covariances and the numbers of shared instances of one sample's cells."""
     size = len(sample.cells)
     parts = []
     for (row, column), cell in sample.cells.items():
-        other = influence[:, column, row] * (row != column)  # by itself, a player has one payoff
-        parts.append(cell.deviations[:, :2] @ np.stack([influence[:, row, column], other]))
+        reverse = influence[:, column, row] * (row != column)  # by itself, a player has one payoff
+        parts.append(cell.deviations[:, :2] @ np.stack([influence[:, row, column], reverse]))
     if not paired:
         sizes = np.array([len(part) for part in parts])
-        own = [np.square(part).sum() / (len(part) - 1) for part in parts]
-        return np.diag(own), np.diag(sizes).astype(float)
-    added = np.zeros((size, sample.deals, len(influence)))
-    for at, (cell, part) in enumerate(zip(sample.cells.values(), parts, strict=True)):
-        added[at, cell.deals] = part
+        variances = [np.square(part).sum() / (len(part) - 1) for part in parts]
+        return np.diag(variances), np.diag(sizes).astype(float)
+    added = np.zeros((size, sample.instances, len(influence)))
+    for index, (cell, part) in enumerate(zip(sample.cells.values(), parts, strict=True)):
+        added[index, cell.instances] = part
     flat = added.reshape(size, -1)
     shared = sample.played @ sample.played.T
     return flat @ flat.T / np.maximum(shared - 1, 1), shared
 
 
 def tied_cells(sample: GameSample) -> Integers:
-    """Cells that tie by rule, as those of a player who walks away do, not by chance.
+    """Group cells that tie by rule, such as those of a player who walks away.
 
-    Two replies to a strategy are tied if they get the same on every deal that their cells share,
-    of two at least. Once their cells have different deals, the tie is lost to noise.
+    Two replies to a strategy tie if their payoffs are equal on all of at least two instances that
+    their cells share. If their cells had different instances, the tie would break by chance.
 
     Returns:
         The number of each cell's group, shape (cells,).
     """
     size = len(sample.cells)
     replies: dict[int, list[tuple[int, Floats]]] = {}
-    for at, ((row, column), cell) in enumerate(sample.cells.items()):
-        gets = np.full((sample.deals, 2), np.nan)
-        gets[cell.deals] = cell.sums[:, :2] / cell.weights[:, :2]
-        replies.setdefault(column, []).append((at, gets[:, 0]))
+    for index, ((row, column), cell) in enumerate(sample.cells.items()):
+        payoffs = np.full((sample.instances, 2), np.nan)
+        payoffs[cell.instances] = cell.sums[:, :2] / cell.weights[:, :2]
+        replies.setdefault(column, []).append((index, payoffs[:, 0]))
         if row != column:
-            replies.setdefault(row, []).append((at, gets[:, 1]))
+            replies.setdefault(row, []).append((index, payoffs[:, 1]))
     tied = np.zeros((size, size), dtype=bool)
     for cells in replies.values():
-        for (one, first), (other, second) in combinations(cells, 2):
-            apart = np.abs(first - second)
-            apart = apart[np.isfinite(apart)]
-            tied[one, other] = len(apart) >= 2 and apart.max() <= TIE * np.nanmax(np.abs(first))
+        for (cell_1, payoffs_1), (cell_2, payoffs_2) in combinations(cells, 2):
+            gaps = np.abs(payoffs_1 - payoffs_2)
+            gaps = gaps[np.isfinite(gaps)]
+            tied[cell_1, cell_2] = len(gaps) >= 2 and gaps.max() <= TIE * np.nanmax(
+                np.abs(payoffs_1)
+            )
     return np.asarray(connected_components(tied, directed=False)[1].astype(np.int64))
 
 
 def broken_ties(sample: GameSample) -> int:
-    """How many cells tie with another that was not played on the same deals."""
+    """Return the number of cells that tie with a cell played on other instances."""
     groups, played = tied_cells(sample), sample.played
-    firsts = {group: played[at] for at, group in reversed(list(enumerate(groups)))}
-    apart = {g for at, g in enumerate(groups) if (played[at] != firsts[g]).any()}
-    return sum(group in apart for group in groups)
+    firsts = {group: played[index] for index, group in reversed(list(enumerate(groups)))}
+    broken = {g for index, g in enumerate(groups) if (played[index] != firsts[g]).any()}
+    return sum(group in broken for group in groups)

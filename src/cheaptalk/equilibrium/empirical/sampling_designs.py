@@ -1,4 +1,4 @@
-"""Designs of a study compared on a game that is known: even, or aimed at the equilibrium."""
+"""Compare sampling designs on a known game: even, or aimed at the equilibrium."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,14 +18,14 @@ from cheaptalk.rules.display import brief
 
 @dataclass(frozen=True)
 class Designs:
-    """How far simulated studies of as many matches were from the truth.
+    """The errors of simulated studies with the same number of matches.
 
     Attributes:
-        matches: of each study.
-        even, planned: root mean squared error of the equilibrium payoff with matches spread
-            evenly, and with the budget spent as :func:`.propose_cells` proposes.
-        even_mixture, planned_mixture: the same of the mixture, as Euclidean distance.
-        switched: share of pilots whose equilibrium did not have the true support.
+        matches: the number of matches of each study.
+        even, planned: the root mean squared error of the equilibrium payoff with an even design,
+            and with the design of :func:`.propose_cells`.
+        even_mixture, planned_mixture: the same for the mixture, as Euclidean distance.
+        switched: the share of pilots whose equilibrium lacked the true support.
     """
 
     matches: int
@@ -41,9 +41,9 @@ class Designs:
 
     @property
     def even_matches(self) -> float:
-        """How many matches spread evenly give the planned design's error of the payoff.
+        """Return the size of an even design with the planned design's payoff error.
 
-        By the law that errors fall with the square root of the number of matches.
+        It assumes that errors decrease with the square root of the number of matches.
         """
         return self.matches * (self.even / self.planned) ** 2
 
@@ -58,22 +58,22 @@ def compare_designs(
     seed: int = 0,
     target: Target = "payoff",
 ) -> Designs:
-    """Simulate studies of a known game that begin alike and spend what is left in two ways.
+    """Simulate studies of a known game that spend their remaining budget in two ways.
 
-    Each plays ``pilot`` matches in every cell, then ``budget`` more: spread evenly, or as
-    :func:`.propose_cells` proposes from the pilot. Payoffs of a match are normal and independent.
+    Each plays ``pilot`` matches in every cell, then ``budget`` more: evenly, or as
+    :func:`.propose_cells` proposes after the pilot. Payoffs are normal and independent.
 
     Args:
-        payoffs: true means, shape (n, n).
-        deviations: standard deviations of one match's payoffs, shape (n, n), or one for all.
-        pilot: matches in every cell to begin with, >= 2.
-        budget: matches to spend after that.
-        studies: how many are simulated.
-        seed: of the simulation.
-        target: what the proposals aim at.
+        payoffs: the true means, shape (n, n).
+        deviations: the standard deviations of one match's payoffs, shape (n, n), or a common one.
+        pilot: the initial number of matches in every cell, >= 2.
+        budget: the number of further matches.
+        studies: the number of simulated studies.
+        seed: the seed of the simulation.
+        target: the target of the proposals.
 
     Raises:
-        ValueError: the payoffs are no square matrix of finite numbers, or a number makes no sense.
+        ValueError: the payoffs aren't a square matrix of finite numbers, or a number is invalid.
     """
     truth = symmetric_payoffs(payoffs)
     spread = np.broadcast_to(np.asarray(deviations, dtype=np.float64), truth.shape)
@@ -85,28 +85,34 @@ def compare_designs(
     pilots = np.empty((studies, *truth.shape))
     for study in range(studies):
         begun = _played(game, dict.fromkeys(game.keys, pilot), truth, spread, draw)
-        even, rest = divmod(budget, len(game.keys))
-        evenly = {key: even + (at < rest) for at, key in enumerate(game.keys)}
+        even, remainder = divmod(budget, len(game.keys))
+        evenly = {key: even + (index < remainder) for index, key in enumerate(game.keys)}
         proposed = propose_cells(begun, budget, target=target, paired=False).cells
         planned = {
             (game.labels.index(row), game.labels.index(column)): added
-            for row, column, added in proposed.select("row", "column", "add_deals").iter_rows()
+            for row, column, added in proposed.select("row", "column", "add_instances").iter_rows()
         }
         pilots[study] = begun.payoffs()
-        for at, design in enumerate((evenly, planned)):
-            more = _played(game, design, truth, spread, draw)
-            counts = begun.counts(), more.counts()
-            gained = np.where(counts[1] > 0, more.payoffs(), 0)
-            both = counts[0] * begun.payoffs() + counts[1] * gained
-            means[at, study] = both / (counts[0] + counts[1])
+        for index, design in enumerate((evenly, planned)):
+            extra = _played(game, design, truth, spread, draw)
+            counts = begun.counts(), extra.counts()
+            gained = np.where(counts[1] > 0, extra.payoffs(), 0)
+            total_payoffs = counts[0] * begun.payoffs() + counts[1] * gained
+            means[index, study] = total_payoffs / (counts[0] + counts[1])
     true = mene_mixtures(truth[None])
     worth = at_equilibrium(truth, true[0])
-    found = [mene_mixtures(some) for some in means]
-    off = [at_equilibrium(some, x) - worth for some, x in zip(means, found, strict=True)]
-    apart = [np.linalg.norm(x - true, axis=1) for x in found]
+    equilibria = [mene_mixtures(payoff_matrices) for payoff_matrices in means]
+    payoff_errors = [
+        at_equilibrium(payoff_matrices, x) - worth
+        for payoff_matrices, x in zip(means, equilibria, strict=True)
+    ]
+    mixture_errors = [np.linalg.norm(x - true, axis=1) for x in equilibria]
     switched = ((mene_mixtures(pilots) > 0) != (true > 0)).any(axis=1).mean()
     total = pilot * len(game.keys) + budget
-    errors = [float(np.sqrt(np.mean(one**2))) for one in (*off, *apart)]
+    errors = [
+        float(np.sqrt(np.mean(errors_of_design**2)))
+        for errors_of_design in (*payoff_errors, *mixture_errors)
+    ]
     return Designs(total, errors[0], errors[1], errors[2], errors[3], float(switched))
 
 
@@ -117,11 +123,11 @@ def _played(
     spread: Floats,
     draw: np.random.Generator,
 ) -> EmpiricalGame:
-    """Simulated matches in every cell, each on a deal of its own."""
+    """Simulate matches in every cell, each on its own instance."""
     cells = {}
     for (row, column), size in matches.items():
         pair = [(row, column), (column, row)]
-        sums = np.column_stack([draw.normal(truth[at], spread[at], size) for at in pair])
+        sums = np.column_stack([draw.normal(truth[key], spread[key], size) for key in pair])
         if row == column:
             sums[:, 1] = sums[:, 0]
         cells[row, column] = Cell(sums, np.ones((size, 2)), np.arange(size), size)

@@ -1,1 +1,1 @@
-"""Equilibria of payoff matrices; knows no match and no store."""
+"""Solve payoff matrices, independently of matches and stores."""

@@ -1,10 +1,10 @@
-"""Equilibria of bimatrix games: one by each label, and all of them.
+"""Find equilibria of bimatrix games: one for each label, or all of them.
 
-Every profile that comes out carries its regrets.
+Every profile includes its regrets.
 
-Both ways move on the players' best-response polytopes. A polytope is a system of equations: an
-array of shape (r, v) that stands for ``system @ z = 1, z >= 0``, r equations in v variables with
-bounded solutions. A basis is r of the variables, by index; the others are zero.
+Both methods use the players' best-response polytopes. A polytope is an array of shape (r, v) that
+represents ``system @ z = 1, z >= 0``: r equations in v variables with bounded solutions. A basis is
+a set of r variables, by index; the other variables are zero.
 """
 
 from dataclasses import dataclass
@@ -21,17 +21,17 @@ from cheaptalk.rules.display import Printed
 
 Indices = NDArray[np.intp]
 TINY = 1e-11
-"""Below this a number of a system counts as zero; systems hold numbers between 1 and 2."""
+"""Numbers of a system below this count as zero; its entries are between 1 and 2."""
 ZERO = 1e-10
-"""Up to this a variable at a vertex is zero."""
+"""The maximum value of a variable that is zero at a vertex."""
 MOST_BASES = 200_000
-"""How many bases are visited in search of all vertices before the search gives up."""
+"""The maximum number of bases visited in the search for all vertices."""
 ENTRIES_AT_ONCE = 4_000_000
-"""Numbers that a step of the search holds at once, so that memory stays flat."""
+"""The number of entries that a step of the search processes together, which limits memory."""
 PAIRS_AT_ONCE = 1_000
-"""Vertices of one player that are matched with the other's at once."""
+"""The number of one player's vertices that are compared together with the other's."""
 MOST_PIVOTS = 10_000
-"""How many steps Lemke and Howson's path may take before it is given up."""
+"""The maximum number of pivots on a Lemke-Howson path."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -39,11 +39,11 @@ class BimatrixEquilibria(Printed):
     """All equilibria of a bimatrix game.
 
     Attributes:
-        components: each isolated equilibrium or connected continuum by its extreme points. An
-            isolated one is its own only extreme point. The equilibria of a continuum are mixtures
-            of its extreme points, though not every mixture of them is an equilibrium.
-        degenerate: whether some mixture has more best answers than strategies in use, among the
-            strategies that strict dominance leaves; only then can there be a continuum.
+        components: the extreme points of each isolated equilibrium or continuum. Equilibria of a
+            continuum are mixtures of its extreme points, but not every such mixture is an
+            equilibrium.
+        degenerate: whether some mixture of undominated strategies has more best responses than
+            strategies in its support; only then can there be a continuum.
     """
 
     components: tuple[tuple[Profile, ...], ...]
@@ -51,14 +51,14 @@ class BimatrixEquilibria(Printed):
 
     @property
     def profiles(self) -> tuple[Profile, ...]:
-        """The extreme points of all components; without a continuum, all equilibria."""
+        """Return the extreme points of all components; without a continuum, all equilibria."""
         return tuple(profile for component in self.components for profile in component)
 
     def __str__(self) -> str:
-        """The equilibria, one a line; the extreme points of a continuum stand under it."""
+        """List the equilibria, and the extreme points of each continuum."""
         kind = "degenerate" if self.degenerate else "not degenerate"
-        alone = sum(len(component) == 1 for component in self.components)
-        lines = [f"isolated: {alone}, continua: {len(self.components) - alone} ({kind})"]
+        isolated = sum(len(component) == 1 for component in self.components)
+        lines = [f"isolated: {isolated}, continua: {len(self.components) - isolated} ({kind})"]
         for component in self.components:
             if len(component) > 1:
                 lines.append(f"- a continuum with {len(component)} extreme points:")
@@ -67,18 +67,18 @@ class BimatrixEquilibria(Printed):
 
 
 def bimatrix_equilibria(a: ArrayLike, b: ArrayLike) -> BimatrixEquilibria:
-    """All equilibria of a bimatrix game, by the vertices of its best-response polytopes.
+    """Find all equilibria of a bimatrix game from the vertices of its best-response polytopes.
 
-    Strategies that others strictly dominate are struck out first. Every extreme equilibrium is then
-    a pair of vertices at which each strategy is unused or a best answer, and the connected
-    components of the graph of these pairs are those of the set of equilibria (Mangasarian 1964;
-    Jansen 1981; Avis, Rosenberg, Savani and von Stengel 2010, Enumeration of Nash Equilibria for
-    Two-Player Games, Economic Theory 42(1)). What misses being a best answer by less than 1e-10 of
-    the spread of payoffs counts as one.
+    Strictly dominated strategies are eliminated first. Every extreme equilibrium is then a pair of
+    vertices at which each strategy is unused or a best response. The connected components of the
+    graph of these pairs are those of the set of equilibria (Mangasarian 1964; Jansen 1981; Avis,
+    Rosenberg, Savani and von Stengel 2010, Enumeration of Nash Equilibria for Two-Player Games,
+    Economic Theory 42(1)). Strategies within 1e-10 of the spread of payoffs of a best response
+    count as best responses.
 
-    Time and memory grow with the number of vertices, up to about 2.6 ** n with n strategies a
-    player and by as much in games of random payoffs: 0.3 s for 12, 1 s for 13, 25 s for 15 on one
-    core. Dominance helps: what it strikes out does not count.
+    Time and memory grow with the number of vertices, up to about 2.6 ** n for n undominated
+    strategies per player, also in games with random payoffs: 0.3 s for 12 strategies, 1 s for 13
+    and 25 s for 15 on one core.
 
     Args:
         a: the row player's payoffs, shape (m, n).
@@ -105,48 +105,54 @@ def bimatrix_equilibria(a: ArrayLike, b: ArrayLike) -> BimatrixEquilibria:
         mixtures[0][rows], mixtures[1][columns] = inner
         profiles.append(verified(a, b, *mixtures))
     groups: dict[int, list[Profile]] = {}
-    for part, found in sorted(zip(parts, profiles, strict=True), key=lambda one: _order(one[1])):
-        groups.setdefault(part, []).append(found)
+    for part, profile in sorted(
+        zip(parts, profiles, strict=True), key=lambda pair: _order(pair[1])
+    ):
+        groups.setdefault(part, []).append(profile)
     return BimatrixEquilibria(tuple(map(tuple, groups.values())), degenerate)
 
 
 def undominated_sides(a: Floats, b: Floats) -> tuple[Flags, Flags]:
-    """The rows and the columns that survive iterated strict dominance by pure strategies.
+    """Return the rows and columns that survive strict dominance by pure strategies.
 
     Args:
         a: the row player's payoffs, shape (m, n).
         b: the column player's, of the same shape.
     """
     sides = unit_spread(a[None])[0], unit_spread(b.T[None])[0]
-    left = [np.ones(len(side), dtype=bool) for side in sides]
+    remaining = [np.ones(len(side), dtype=bool) for side in sides]
     while True:
-        before = [part.copy() for part in left]
-        for own, other in ((0, 1), (1, 0)):
-            game = sides[own][:, left[other]]
+        before = [part.copy() for part in remaining]
+        for player, opponent in ((0, 1), (1, 0)):
+            game = sides[player][:, remaining[opponent]]
             beaten = np.all(game[None] > game[:, None] + MARGIN, axis=2)
-            left[own] &= ~np.any(beaten[:, left[own]], axis=1)
-        if all(map(np.array_equal, before, left)):
-            return left[0], left[1]
+            remaining[player] &= ~np.any(beaten[:, remaining[player]], axis=1)
+        if all(map(np.array_equal, before, remaining)):
+            return remaining[0], remaining[1]
 
 
 def _extremes(a: Floats, b: Floats) -> tuple[Floats, Floats, list[int], bool]:
-    """The extreme equilibria: rows' mixtures, columns' mixtures, component; and degeneracy."""
+    """Return the extreme equilibria, their components, and whether the game is degenerate."""
     rows, columns = a.shape
     labels = rows + columns
     everything = (1 << labels) - 1
-    first, second = (system[0] for system in systems(a[None], b[None]))
+    row_system, column_system = (system[0] for system in systems(a[None], b[None]))
     points, codes, degenerate = [], [], False
-    for system, start in ((first, np.arange(rows, labels)), (second, np.arange(rows))):
+    for system, start in ((row_system, np.arange(rows, labels)), (column_system, np.arange(rows))):
         values, zeros = vertices(system, start)
-        own = slice(rows) if system is first else slice(rows, labels)
-        used = values[:, own].any(axis=1)
-        points.append(values[used, own] / values[used, own].sum(axis=1, keepdims=True))
-        codes.append(zeros[used])
+        columns_used = slice(rows) if system is row_system else slice(rows, labels)
+        nonzero = values[:, columns_used].any(axis=1)
+        points.append(
+            values[nonzero, columns_used] / values[nonzero, columns_used].sum(axis=1, keepdims=True)
+        )
+        codes.append(zeros[nonzero])
         degenerate |= bool((np.bitwise_count(zeros) > labels - len(start)).any())
     batches = [
-        np.argwhere(codes[0][at : at + PAIRS_AT_ONCE, None] | codes[1] == everything)
-        + np.array([at, 0])
-        for at in range(0, len(codes[0]), PAIRS_AT_ONCE)
+        np.argwhere(
+            codes[0][start_index : start_index + PAIRS_AT_ONCE, None] | codes[1] == everything
+        )
+        + np.array([start_index, 0])
+        for start_index in range(0, len(codes[0]), PAIRS_AT_ONCE)
     ]
     x, y = np.concatenate(batches).T
     ends = len(codes[0]), len(codes[1])
@@ -155,20 +161,20 @@ def _extremes(a: Floats, b: Floats) -> tuple[Floats, Floats, list[int], bool]:
     return points[0][x], points[1][y], parts[x].tolist(), degenerate
 
 
-def _order(found: Profile) -> tuple[int, list[int], list[int]]:
-    """Small supports first, then by the strategies in them."""
-    row, column = np.flatnonzero(found.row).tolist(), np.flatnonzero(found.column).tolist()
+def _order(profile: Profile) -> tuple[int, list[int], list[int]]:
+    """Sort by the size of the supports, then by their strategies."""
+    row, column = np.flatnonzero(profile.row).tolist(), np.flatnonzero(profile.column).tolist()
     return len(row) + len(column), row, column
 
 
 def lemke_howson(a: ArrayLike, b: ArrayLike, label: int) -> Profile:
-    """The equilibrium at the end of Lemke and Howson's path for a label.
+    """Return the equilibrium at the end of the Lemke-Howson path for a label.
 
-    The path starts from the artificial equilibrium without any strategy and drops one label: the
-    row or column with which a player would begin. Different labels may lead to different equilibria
-    or to the same, and some equilibria are at the end of none. Ties are broken lexicographically,
-    so that the path ends in degenerate games too (Lemke and Howson 1964, Equilibrium Points of
-    Bimatrix Games; Shapley 1974; von Stengel 2002, sections 2.3 and 2.6).
+    The path starts from the artificial equilibrium and drops one label, a row or a column.
+    Different labels can lead to the same or to different equilibria, and some equilibria are at the
+    end of no path. Ties are broken lexicographically, so the path also ends in degenerate games
+    (Lemke and Howson 1964, Equilibrium Points of Bimatrix Games; Shapley 1974; von Stengel 2002,
+    sections 2.3 and 2.6).
 
     Args:
         a: the row player's payoffs, shape (m, n).
@@ -176,8 +182,8 @@ def lemke_howson(a: ArrayLike, b: ArrayLike, label: int) -> Profile:
         label: 0 to m - 1 for rows, m to m + n - 1 for columns.
 
     Raises:
-        ValueError: the payoffs are not two finite matrices of one shape, or there is no such label.
-        EquilibriumError: the path is too long, or its end misses the tolerance.
+        ValueError: the payoffs aren't two finite matrices of one shape, or the label is unknown.
+        EquilibriumError: the path is too long, or its end exceeds the tolerance.
 
     >>> print(lemke_howson([[1, -1], [-1, 1]], [[-1, 1], [1, -1]], 0))
     {0: 0.5, 1: 0.5} x {0: 0.5, 1: 0.5}: payoffs 0, 0; regret 0.0e+00
@@ -188,12 +194,12 @@ def lemke_howson(a: ArrayLike, b: ArrayLike, label: int) -> Profile:
 
 
 def lemke_howson_mixtures(a: ArrayLike, b: ArrayLike, label: int) -> tuple[Floats, Floats]:
-    """Lemke and Howson's equilibria of many games of one size, all paths walked together.
+    """Return the Lemke-Howson equilibria of many games of one size.
 
     Args:
         a: the row player's payoffs, shape (K, m, n).
         b: the column player's, of the same shape.
-        label: as for :func:`lemke_howson`.
+        label: the label; see :func:`lemke_howson`.
 
     Returns:
         The row players' mixtures, shape (K, m), and the column players', shape (K, n).
@@ -205,7 +211,7 @@ def lemke_howson_mixtures(a: ArrayLike, b: ArrayLike, label: int) -> tuple[Float
     games, rows, columns = a.shape
     if not 0 <= label < rows + columns:
         raise ValueError(f"There is no label {label}: they run from 0 to {rows + columns - 1}")
-    both = systems(a, b)
+    tableaus = systems(a, b)
     bases = [
         np.tile(np.arange(rows, rows + columns), (games, 1)),
         np.tile(np.arange(rows), (games, 1)),
@@ -213,8 +219,13 @@ def lemke_howson_mixtures(a: ArrayLike, b: ArrayLike, label: int) -> tuple[Float
     on_path, entering = np.arange(games), np.full(games, label)
     side = 0 if label < rows else 1
     for _ in range(MOST_PIVOTS):
-        bases[side][on_path], left = pivot(both[side][on_path], bases[side][on_path], entering)
-        on_path, entering = on_path[left != label], left[left != label]
+        bases[side][on_path], leaving_labels = pivot(
+            tableaus[side][on_path], bases[side][on_path], entering
+        )
+        on_path, entering = (
+            on_path[leaving_labels != label],
+            leaving_labels[leaving_labels != label],
+        )
         if not len(on_path):
             break
         side = 1 - side
@@ -223,16 +234,16 @@ def lemke_howson_mixtures(a: ArrayLike, b: ArrayLike, label: int) -> tuple[Float
             f"Lemke and Howson's path for label {label} did not end within {MOST_PIVOTS:,} pivots; "
             "try another label"
         )
-    weights = [basic_values(system, basis) for system, basis in zip(both, bases, strict=True)]
+    weights = [basic_values(system, basis) for system, basis in zip(tableaus, bases, strict=True)]
     x, y = weights[0][:, :rows], weights[1][:, rows:]
     return x / x.sum(axis=1, keepdims=True), y / y.sum(axis=1, keepdims=True)
 
 
 def systems(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The row player's and the column player's best-response polytopes as systems.
+    """Return the row player's and the column player's best-response polytopes as systems.
 
     With m rows and n columns the variables of both are the labels 0 to m + n - 1. In the first
-    system, label i < m is the weight of row i and label m + j the slack of column j as an answer to
+    system, label i < m is the weight of row i and label m + j the slack of column j as a reply to
     those weights; in the second, label i is the slack of row i and label m + j the weight of column
     j (von Stengel 2002, Computing Equilibria for Two-Person Games, section 2.4).
 
@@ -243,16 +254,16 @@ def systems(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     rows, columns = a.shape[-2:]
     ones_for_rows = np.broadcast_to(np.eye(rows), (len(a), rows, rows))
     ones_for_columns = np.broadcast_to(np.eye(columns), (len(a), columns, columns))
-    first = np.concatenate([unit_spread(np.swapaxes(b, 1, 2)) + 2, ones_for_columns], axis=-1)
-    return first, np.concatenate([ones_for_rows, unit_spread(a) + 2], axis=-1)
+    row_system = np.concatenate([unit_spread(np.swapaxes(b, 1, 2)) + 2, ones_for_columns], axis=-1)
+    return row_system, np.concatenate([ones_for_rows, unit_spread(a) + 2], axis=-1)
 
 
 def solve(system: Floats, bases: Indices) -> Floats:
-    """The inverses of the bases' columns, shape (K, r, r); their row sums are the basic values.
+    """Return the inverses of the bases' columns, shape (K, r, r); their row sums are basic values.
 
     Args:
-        system: shape (K, r, v), or (1, r, v) for one that all bases share.
-        bases: shape (K, r).
+        system: the systems, shape (K, r, v), or (1, r, v) for a common one.
+        bases: the bases, shape (K, r).
 
     Raises:
         EquilibriumError: a basis is singular in floating point.
@@ -267,10 +278,10 @@ def solve(system: Floats, bases: Indices) -> Floats:
 
 
 def leaving(inverse: Floats, direction: Floats) -> Indices:
-    """Which row of each basis leaves for an entering variable, by the lexicographic ratio test.
+    """Return the row that leaves each basis, by the lexicographic ratio test.
 
     Ties are broken as if the right-hand side were 1 + (e, e**2, ...) for a small e > 0, so that no
-    basis comes twice, in degenerate games too (Charnes 1952, Optimality and Degeneracy in Linear
+    basis repeats, also in degenerate games (Charnes 1952, Optimality and Degeneracy in Linear
     Programming, Econometrica 20(2)).
 
     Args:
@@ -288,35 +299,35 @@ def leaving(inverse: Floats, direction: Floats) -> Indices:
 
 
 def pivot(system: Floats, bases: Indices, entering: Indices) -> tuple[Indices, Indices]:
-    """The bases after one variable entered each, and the variables that left them.
+    """Return the bases after one variable entered each, and the variables that left.
 
     Args:
-        system: shape (K, r, v).
-        bases: shape (K, r).
-        entering: shape (K,), none of them in its basis.
+        system: the systems, shape (K, r, v).
+        bases: the bases, shape (K, r).
+        entering: the entering variables, shape (K,), none of them in its basis.
     """
-    each = np.arange(len(bases))
+    index = np.arange(len(bases))
     inverse = solve(system, bases)
-    direction = np.einsum("krs,ks->kr", inverse, system[each, :, entering])
+    direction = np.einsum("krs,ks->kr", inverse, system[index, :, entering])
     rows = leaving(inverse, direction)
     after = bases.copy()
-    after[each, rows] = entering
-    return after, bases[each, rows]
+    after[index, rows] = entering
+    return after, bases[index, rows]
 
 
 def vertices(system: Floats, start: Indices) -> tuple[Floats, NDArray[np.int64]]:
-    """All vertices of ``system @ z = 1, z >= 0``, and which of their variables are zero.
+    """Return all vertices of ``system @ z = 1, z >= 0``, and their zero variables.
 
-    Walks over all bases that are lexicographically feasible, neighbour by neighbour; every vertex
-    has at least one such basis, and they are connected.
+    The search visits all lexicographically feasible bases, neighbour by neighbour. Every vertex has
+    at least one such basis, and these bases are connected.
 
     Args:
-        system: shape (r, v), v at most 62.
+        system: the system, shape (r, v), v at most 62.
         start: the basis of unit columns, shape (r,).
 
     Returns:
-        The vertices, shape (K, v), no two alike; for each a number whose bit k is set where
-        variable k is zero.
+        The distinct vertices, shape (K, v), and for each a number whose bit k is set if variable k
+        is zero.
 
     Raises:
         EquilibriumError: there are too many variables or bases to visit.
@@ -327,30 +338,32 @@ def vertices(system: Floats, start: Indices) -> tuple[Floats, NDArray[np.int64]]
             "All equilibria of a game with more than 62 strategies are out of reach; "
             "use lemke_howson for one of them"
         )
-    seen = np.array([bits[start].sum()])
+    visited = np.array([bits[start].sum()])
     front = start[None]
     bases = [front]
     at_once = max(1, ENTRIES_AT_ONCE // (system.shape[0] ** 2 * system.shape[1]))
     while len(front):
         parts = range(0, len(front), at_once)
-        near = np.concatenate([_neighbours(system, front[at : at + at_once]) for at in parts])
-        codes, first = np.unique(bits[near].sum(axis=1), return_index=True)
-        new = np.isin(codes, seen, invert=True)
-        front = near[first[new]]
+        neighbours = np.concatenate(
+            [_neighbours(system, front[begin : begin + at_once]) for begin in parts]
+        )
+        codes, index = np.unique(bits[neighbours].sum(axis=1), return_index=True)
+        new = np.isin(codes, visited, invert=True)
+        front = neighbours[index[new]]
         bases.append(front)
-        seen = np.concatenate([seen, codes[new]])
-        if len(seen) > MOST_BASES:
+        visited = np.concatenate([visited, codes[new]])
+        if len(visited) > MOST_BASES:
             raise EquilibriumError(
                 f"The game has too many candidates for equilibria (over {MOST_BASES:,} bases); "
                 "use lemke_howson for some of them, or leave strategies out"
             )
     values = basic_values(system[None], np.concatenate(bases))
-    zeros, first = np.unique((values == 0) @ bits, return_index=True)
-    return values[first], zeros
+    zeros, index = np.unique((values == 0) @ bits, return_index=True)
+    return values[index], zeros
 
 
 def _neighbours(system: Floats, bases: Indices) -> Indices:
-    """The bases one pivot away from these, each in ascending order."""
+    """Return the bases one pivot away, each in ascending order."""
     count, size = bases.shape
     outside = np.ones((count, system.shape[1]), dtype=bool)
     np.put_along_axis(outside, bases, values=False, axis=1)
@@ -363,7 +376,7 @@ def _neighbours(system: Floats, bases: Indices) -> Indices:
 
 
 def basic_values(system: Floats, bases: Indices) -> Floats:
-    """The variables' values at each basis, shape (K, v); systems and bases as for :func:`solve`."""
+    """Return the variables' values at each basis, shape (K, v); see :func:`solve`."""
     values = np.zeros((len(bases), system.shape[-1]))
     np.put_along_axis(values, bases, solve(system, bases).sum(axis=-1), axis=1)
     values[values <= ZERO] = 0

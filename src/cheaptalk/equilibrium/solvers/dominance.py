@@ -1,4 +1,4 @@
-"""Strategies that no equilibrium uses: iterated strict dominance."""
+"""Eliminate strategies that no equilibrium uses, by iterated strict dominance."""
 
 import numpy as np
 from scipy.optimize import linprog
@@ -6,60 +6,60 @@ from scipy.optimize import linprog
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
 
 MARGIN = 1e-9
-"""By how much of the scale a strategy must be worse everywhere to count as dominated."""
+"""The minimum margin of strict dominance, as a share of the payoff scale."""
 
 
 def undominated(games: Floats) -> Flags:
-    """The strategies that survive iterated strict dominance by pure strategies, game by game.
+    """Return the strategies that survive strict dominance by pure strategies, game by game.
 
-    Strategy i is strictly dominated by j if j gets more than i against every strategy that is left.
-    A dominated strategy gains less than some other in any mixture of those left, so it is in the
-    support of no equilibrium, and striking it out loses none (Osborne and Rubinstein 1994, A
-    Course in Game Theory, section 4.2). The order of striking out does not matter.
+    Strategy j strictly dominates i if j's payoff exceeds i's against every remaining strategy. A
+    dominated strategy is in the support of no equilibrium, so eliminating it loses none (Osborne
+    and Rubinstein 1994, A Course in Game Theory, section 4.2). The order of elimination doesn't
+    matter.
 
     Args:
         games: scaled payoffs, shape (games, n, n).
 
     Returns:
-        Whether a strategy is left, shape (games, n).
+        Whether each strategy remains, shape (games, n).
     """
-    left = np.ones(games.shape[:2], dtype=bool)
-    better = games[:, None] > games[:, :, None] + MARGIN  # game, worse, better, against
+    remaining = np.ones(games.shape[:2], dtype=bool)
+    beats = games[:, None] > games[:, :, None] + MARGIN  # game, worse, better, against
     while True:
-        everywhere = (better | ~left[:, None, None]).all(axis=3)
-        gone = left & (everywhere & left[:, None]).any(axis=2)
-        if not gone.any():
-            return left
-        left &= ~gone
+        everywhere = (beats | ~remaining[:, None, None]).all(axis=3)
+        dominated = remaining & (everywhere & remaining[:, None]).any(axis=2)
+        if not dominated.any():
+            return remaining
+        remaining &= ~dominated
 
 
 def undominated_by_mixtures(game: Floats) -> Flags:
-    """The strategies of one game that survive iterated strict dominance by mixed strategies.
+    """Return the strategies of one game that survive strict dominance by mixed strategies.
 
-    One linear program a strategy and round: the largest margin by which a mixture of the others
-    beats it against every strategy left.
+    Each round solves one linear program per strategy for the largest margin by which a mixture of
+    the others beats it against every remaining strategy.
 
     Args:
         game: scaled payoffs, shape (n, n).
 
     Returns:
-        Whether a strategy is left, shape (n,).
+        Whether each strategy remains, shape (n,).
     """
-    left = np.ones(len(game), dtype=bool)
+    remaining = np.ones(len(game), dtype=bool)
     while True:
-        inner = game[np.ix_(left, left)]
-        gone = np.array([_margin(inner, strategy) > MARGIN for strategy in range(len(inner))])
-        if not gone.any():
-            return left
-        left[np.flatnonzero(left)[gone]] = False
+        inner = game[np.ix_(remaining, remaining)]
+        dominated = np.array([_margin(inner, strategy) > MARGIN for strategy in range(len(inner))])
+        if not dominated.any():
+            return remaining
+        remaining[np.flatnonzero(remaining)[dominated]] = False
 
 
 def _margin(game: Floats, strategy: int) -> float:
-    """The most by which a mixture beats a strategy against every other at once."""
+    """Return the largest margin by which a mixture beats a strategy against all others."""
     count = len(game)
     costs = np.append(np.zeros(count), -1.0)
     beaten = np.column_stack([game[strategy][:, None] - game.T, np.ones(count)])
     bounds = [(0.0, None)] * count + [(None, None)]
     total = np.append(np.ones(count), 0.0)[None]
-    found = linprog(costs, beaten, np.zeros(count), total, [1.0], bounds, method="highs")
-    return -float(found.fun) if found.success else 0.0
+    solution = linprog(costs, beaten, np.zeros(count), total, [1.0], bounds, method="highs")
+    return -float(solution.fun) if solution.success else 0.0

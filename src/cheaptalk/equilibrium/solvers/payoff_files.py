@@ -1,13 +1,13 @@
-"""Payoff files: Gambit's .nfg, and CSV in two shapes.
+"""Read and write payoff files: Gambit's .nfg, and CSV in two forms.
 
-A strategic game of Gambit (.nfg), of two players, lists both players' payoffs for each pair of
-strategies, or the number of one of the outcomes listed before; in both forms the row player's
-strategy changes fastest (Gambit documentation, File formats, The strategic game (.nfg) file
-format).
+A two-player strategic game of Gambit (.nfg) lists both players' payoffs for each pair of
+strategies, or the number of a previously listed outcome. In both forms the row player's strategy
+changes fastest (Gambit documentation, File formats, The strategic game (.nfg) file format).
 
-A matrix in CSV has the strategies in its first row and first column, and in each cell what the row
-strategy gets against the column strategy: a symmetric game. A list in CSV has one cell a line under
-the heading ``row,column,payoff``, or ``row,column,payoff,other`` with what the column player gets.
+A CSV matrix is a symmetric game: the first row and the first column contain the strategies, and
+each cell the payoff of the row strategy against the column strategy. A CSV list has one cell per
+line under the heading ``row,column,payoff``, or ``row,column,payoff,other`` with the column
+player's payoff.
 """
 
 import csv
@@ -22,41 +22,42 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cheaptalk.atomic_files import read_whole, whole_file
 from cheaptalk.equilibrium.solvers.payoffs import LARGEST, Floats, beyond_reckoning, usable
 from cheaptalk.rules import CheaptalkError, counted
-from cheaptalk.rules.display import brief, spreadsheet_text, text_of_spreadsheet
+from cheaptalk.rules.display import brief, spreadsheet_text, unescape_spreadsheet_text
 from cheaptalk.rules.errors import shown
-from cheaptalk.whole_files import read_whole, whole_file
 
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 RATIO = re.compile(r"[+-]?\d+/\d+", re.ASCII)
 GROUPED = re.compile(r"[+-]?\d{1,3}((,\d{3})+\.\d*|(,\d{3}){2,})", re.ASCII)
 DASHED = re.compile(r"^[\u2010-\u2015\u2212]")
-"""A dash, or a minus sign, that only looks like the minus of numbers."""
+"""A dash or a typographic minus sign."""
 DIGITS_WITH_MARKS = re.compile(r"[+-]?[\d.,' ]*\d[\d.,' ]*", re.ASCII)
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]|[^\s{},"]+|"', re.DOTALL)
 HEAD = "NFG 1 R"
 MOST = 10_000
-"""The most strategies of a player."""
+"""The maximum number of strategies per player."""
 LIST = ["row", "column", "payoff"]
 OTHER = "other"
 Lines = list[tuple[int, list[str]]]
-"""The cells of each line that is not empty, with the line's number."""
+"""The cells of each non-empty line, with the line's number."""
 
 
 class PayoffFileError(CheaptalkError, ValueError):
-    """A payoff file that cannot be read as written; the message names file, line and cell."""
+    """A payoff file cannot be read; the message names file, line and cell."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PayoffTable:
-    """A two-player game with names.
+    """A two-player game with labels.
 
     Attributes:
         rows, columns: the names of the strategies of both players.
-        a, b: what the row and the column player get, shape (rows, columns), in the file's units.
-        title: what the file calls the game; may be empty.
-        players: their names.
+        a, b: the payoffs of the row and the column player, shape (rows, columns), in the file's
+            units.
+        title: the title of the game; may be empty.
+        players: the names of the players.
     """
 
     rows: tuple[str, ...]
@@ -72,12 +73,12 @@ class PayoffTable:
 
     @property
     def symmetric(self) -> bool:
-        """Whether both have the same strategies and the same payoffs from their own seat."""
+        """Whether both players have the same strategies and symmetric payoffs."""
         return self.rows == self.columns and np.array_equal(self.b, self.a.T)
 
 
 class Token(NamedTuple):
-    """A word, a brace or a text in quotes, and the line that it begins on."""
+    """A word, a brace or a quoted string, with its line."""
 
     text: str
     line: int
@@ -91,24 +92,24 @@ class _NfgReader:
     def __init__(self, text: str, name: str) -> None:
         self.name = name
         self.tokens: list[Token] = []
-        line, at = 1, 0
-        for found in TOKEN.finditer(text):
-            line += text.count("\n", at, found.start())
-            at = found.start()
-            self.tokens.append(Token(found[0], line))
+        line, position = 1, 0
+        for match in TOKEN.finditer(text):
+            line += text.count("\n", position, match.start())
+            position = match.start()
+            self.tokens.append(Token(match[0], line))
         self.end = Token("", text.rstrip().count("\n") + 1)
-        self.at = 0
+        self.position = 0
 
     def game(self) -> PayoffTable:
         if " ".join(self.next().text for _ in range(3)) not in (HEAD, "NFG 1 D"):
             raise PayoffFileError(
                 f"{self.name}: the file does not begin with {shown(HEAD)}, "
-                "so it is no strategic game of Gambit; save the game as .nfg there"
+                "so it isn't a strategic game of Gambit; save the game as .nfg in Gambit"
             )
         title = self.quoted("the title")
         players = self.names("player")
         if len(players) != 2:
-            raise self.wrong(f"the game has {counted(len(players), 'player')}; it must have two")
+            raise self.error(f"the game has {counted(len(players), 'player')}; it must have two")
         rows, columns = self.strategies()
         if self.peek().quoted:
             self.next()  # Gambit's comment
@@ -116,18 +117,18 @@ class _NfgReader:
         listed = self.peek().text == "{"
         pairs = np.array(self.by_outcome(cells) if listed else list(map(self.pair, cells)))
         if self.peek() is not self.end:
-            raise self.wrong("the file goes on after the last cell's payoffs")
+            raise self.error("the file goes on after the last cell's payoffs")
         a, b = pairs.reshape(len(columns), len(rows), 2).T
         return PayoffTable(rows, columns, a, b, title, (players[0], players[1]))
 
     def strategies(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Both players' strategies; where the file has their numbers, 1, 2, ... name them."""
+        """Return both players' strategies, named 1, 2, ... if the file has only their numbers."""
         self.expect("{", "the strategies")
         if self.peek().text == "{":
             sides = [self.names("strategy"), self.names("strategy")]
         else:
-            counts = [self.whole("the number of strategies", 1, MOST) for _ in range(2)]
-            sides = [tuple(str(one + 1) for one in range(count)) for count in counts]
+            counts = [self.integer("the number of strategies", 1, MOST) for _ in range(2)]
+            sides = [tuple(str(index + 1) for index in range(count)) for count in counts]
         self.expect("}", "the strategies of two players")
         return sides[0], sides[1]
 
@@ -141,74 +142,74 @@ class _NfgReader:
             self.expect("}", "two payoffs an outcome")
         self.expect("}", "the outcomes")
         last = len(outcomes) - 1
-        return [outcomes[self.whole(f"the outcome of {cell}", 0, last)] for cell in cells]
+        return [outcomes[self.integer(f"the outcome of {cell}", 0, last)] for cell in cells]
 
     def pair(self, cell: str) -> list[float]:
-        """The payoffs of both players."""
+        """Return the payoffs of both players."""
         pair = []
         for player in ("first", "second"):
             token = self.peek()
             if token.text in ("", "{", "}"):
-                raise self.wrong(f"the {player} player's payoff of {cell} is missing")
-            pair.append(number(self.next().text, self.where(token, cell)))
+                raise self.error(f"the {player} player's payoff of {cell} is missing")
+            pair.append(number(self.next().text, self.location(token, cell)))
         return pair
 
-    def whole(self, what: str, low: int, high: int) -> int:
+    def integer(self, name: str, low: int, high: int) -> int:
         token = self.next()
         if not re.fullmatch(r"[0-9]{1,9}", token.text) or not low <= int(token.text) <= high:
             raise PayoffFileError(
-                f"{self.where(token)}: {what} must be a whole number from {low:,} to {high:,}, "
+                f"{self.location(token)}: {name} must be a whole number from {low:,} to {high:,}, "
                 f"not {shown(token.text)}"
             )
         return int(token.text)
 
-    def names(self, what: str) -> tuple[str, ...]:
-        """Names in quotes, in braces."""
-        self.expect("{", f"the name of every {what}")
+    def names(self, kind: str) -> tuple[str, ...]:
+        """Return quoted names in braces."""
+        self.expect("{", f"the name of every {kind}")
         start, names = self.peek(), []
         while self.peek().text != "}":
-            names.append(self.quoted(f"the name of a {what}"))
+            names.append(self.quoted(f"the name of a {kind}"))
         self.next()
-        return check_names(names, what, self.where(start))
+        return check_names(names, kind, self.location(start))
 
-    def quoted(self, what: str) -> str:
+    def quoted(self, name: str) -> str:
         if not self.peek().quoted:
-            raise self.wrong(f"{what} must stand here in double quotes")
+            raise self.error(f"{name} must be in double quotes here")
         return re.sub(r"\\(.)", r"\1", self.next().text[1:-1], flags=re.DOTALL)
 
-    def expect(self, text: str, what: str) -> None:
+    def expect(self, text: str, purpose: str) -> None:
         if self.peek().text != text:
-            raise self.wrong(f"{shown(text)} must stand here, for {what}")
+            raise self.error(f"{shown(text)} is expected here, for {purpose}")
         self.next()
 
     def peek(self) -> Token:
-        return self.tokens[self.at] if self.at < len(self.tokens) else self.end
+        return self.tokens[self.position] if self.position < len(self.tokens) else self.end
 
     def next(self) -> Token:
         token = self.peek()
-        self.at += 1
+        self.position += 1
         return token
 
-    def where(self, token: Token, cell: str = "") -> str:
+    def location(self, token: Token, cell: str = "") -> str:
         return f"{self.name}, line {token.line}{cell and f', {cell}'}"
 
-    def wrong(self, what: str) -> PayoffFileError:
-        """What does not fit at the next token."""
-        found = shown(self.peek().text) if self.peek().text else "the end of the file"
-        return PayoffFileError(f"{self.where(self.peek())}: {what}; found {found}")
+    def error(self, problem: str) -> PayoffFileError:
+        """Return an error about the next token."""
+        token = shown(self.peek().text) if self.peek().text else "the end of the file"
+        return PayoffFileError(f"{self.location(self.peek())}: {problem}; found {token}")
 
 
 def read_payoffs(path: str | Path) -> PayoffTable:
-    """The game in a payoff file.
+    """Read the game in a payoff file.
 
-    In a matrix, and in a list without the column player's payoffs, both players have the same
-    strategies and ``b`` is ``a.T``; the columns take the order of the rows.
+    For a matrix, or a list without the column player's payoffs, both players have the same
+    strategies in the order of the rows, and ``b`` is ``a.T``.
 
     Args:
-        path: ends in ``.nfg`` or ``.csv`` (UTF-8).
+        path: a file that ends in ``.nfg`` or ``.csv`` (UTF-8).
 
     Raises:
-        PayoffFileError: the file cannot be read as written; the message names file, line and cell.
+        PayoffFileError: the file cannot be read; the message names file, line and cell.
     """
     path = Path(path)
     try:
@@ -222,20 +223,20 @@ def read_payoffs(path: str | Path) -> PayoffTable:
             return _NfgReader(text, path.name).game()
         case ".csv":
             return _parse_csv(text, path.name)
-    raise PayoffFileError(f"{path}: payoff files end in .nfg or .csv; rename it to what it is")
+    raise PayoffFileError(f"{path}: payoff files must end in .nfg or .csv; rename the file")
 
 
 def write_payoffs(table: PayoffTable, path: str | Path) -> None:
-    """Write a game to a file that :func:`read_payoffs` reads to the same names and payoffs.
+    """Write a game to a file that :func:`read_payoffs` reads back identically.
 
-    A symmetric game becomes a matrix in CSV, any other a list. CSV does not keep title and players.
-    Gambit itself reads names in printable ASCII alone, from its version 16.7 on.
+    In CSV, a symmetric game becomes a matrix, any other game a list, and the title and the players
+    are lost. Gambit (from version 16.7) reads only names in printable ASCII.
 
     Args:
-        path: ends in ``.nfg`` or ``.csv``; a file that is there is replaced.
+        path: a file that ends in ``.nfg`` or ``.csv``; it is replaced if it exists.
 
     Raises:
-        PayoffFileError: the name ends otherwise, or the file cannot be written.
+        PayoffFileError: the file name has another ending, or the file cannot be written.
     """
     path = Path(path)
     try:
@@ -246,16 +247,18 @@ def write_payoffs(table: PayoffTable, path: str | Path) -> None:
             with whole_file(path) as file:
                 csv.writer(file, lineterminator="\n").writerows(_csv_rows(table))
         else:
-            raise PayoffFileError(f"{path}: payoff files end in .nfg or .csv; choose one of them")
+            raise PayoffFileError(f"{path}: payoff files must end in .nfg or .csv")
     except OSError as error:
         raise PayoffFileError(f"{path}: {error.strerror or error}") from error
 
 
 def nfg_text(table: PayoffTable) -> str:
-    """A game as the text of an .nfg file in payoff form; no digit of a payoff is lost."""
+    """Return a game as the text of an .nfg file in payoff form, with all digits."""
     sides = " ".join(_braces(map(_quoted, names)) for names in (table.rows, table.columns))
     pairs = zip(table.a.T.ravel().tolist(), table.b.T.ravel().tolist(), strict=True)
-    payoffs = "\n".join(f"{written(own)} {written(other)}" for own, other in pairs)
+    payoffs = "\n".join(
+        f"{written(row_payoff)} {written(column_payoff)}" for row_payoff, column_payoff in pairs
+    )
     players = _braces(map(_quoted, table.players))
     return f'{HEAD} {_quoted(table.title)} {players}\n\n{{ {sides} }}\n""\n\n{payoffs}\n'
 
@@ -287,13 +290,13 @@ def _parse_csv(text: str, name: str) -> PayoffTable:
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):
-                texts = [text_of_spreadsheet(cell.strip()) for cell in cells]
+                texts = [unescape_spreadsheet_text(cell.strip()) for cell in cells]
                 lines.append((reader.line_num, texts))
     except csv.Error as error:
         fault = f"{error}; every double quote needs its second one"
         if "limit" in str(error):
-            most = f"{csv.field_size_limit():,}"
-            fault = f"a cell of more than {most} characters is no payoff; is it the right file?"
+            limit = f"{csv.field_size_limit():,}"
+            fault = f"a cell of more than {limit} characters is no payoff; is it the right file?"
         raise PayoffFileError(f"{name}, line {reader.line_num}: {fault}") from error
     if len(lines) < 2:
         raise PayoffFileError(
@@ -303,16 +306,16 @@ def _parse_csv(text: str, name: str) -> PayoffTable:
     if len(head) == 1:
         raise PayoffFileError(f"{name}: cells must be separated by commas; save it so")
     for line, cells in lines:
-        where = f"{name}, line {line}"
+        location = f"{name}, line {line}"
         if len(cells) < len(head):
             raise PayoffFileError(
-                f"{where}, {shown(cells[0])}: there is no cell under {shown(head[len(cells)])}; "
-                "nothing is filled in for it"
+                f"{location}, {shown(cells[0])}: there is no cell under {shown(head[len(cells)])}; "
+                "enter a payoff"
             )
         if len(cells) > len(head):
             raise PayoffFileError(
-                f"{where}: there are {counted(len(cells), 'cell')} where the heading has "
-                f"{len(head)}; a number with commas between thousands must stand in double quotes"
+                f"{location}: there are {counted(len(cells), 'cell')} but the heading has "
+                f"{len(head)}; a number with thousands separators must be in double quotes"
             )
     heading = [cell.lower() for cell in head]
     listed = heading in (LIST, [*LIST, OTHER])
@@ -320,8 +323,8 @@ def _parse_csv(text: str, name: str) -> PayoffTable:
 
 
 def _parse_matrix(lines: Lines, name: str) -> PayoffTable:
-    first, head = lines[0]
-    columns = check_names(head[1:], "strategy", f"{name}, line {first}")
+    first_line, head = lines[0]
+    columns = check_names(head[1:], "strategy", f"{name}, line {first_line}")
     rows = check_names([cells[0] for _, cells in lines[1:]], "strategy", f"{name}, first column")
     _check_balance(rows, columns, name)
     payoffs = np.zeros((len(rows), len(columns)))
@@ -332,23 +335,23 @@ def _parse_matrix(lines: Lines, name: str) -> PayoffTable:
                 "fill them in, or delete its row and its column"
             )
         for column, cell in zip(columns, cells[1:], strict=True):
-            where = f"{name}, line {line}, {shown(rows[row])} against {shown(column)}"
-            payoffs[row, rows.index(column)] = _filled(cell, where)
+            location = f"{name}, line {line}, {shown(rows[row])} against {shown(column)}"
+            payoffs[row, rows.index(column)] = _filled(cell, location)
     return PayoffTable(rows, rows, payoffs, payoffs.T)
 
 
 def _parse_list(lines: Lines, name: str) -> PayoffTable:
-    both = len(lines[0][1]) > len(LIST)
+    has_both = len(lines[0][1]) > len(LIST)
     cells: dict[tuple[str, str], list[float]] = {}
     for line, (row, column, *texts) in lines[1:]:
         check_names([row], "row strategy", f"{name}, line {line}")
         check_names([column], "column strategy", f"{name}, line {line}")
-        where = f"{name}, line {line}, {shown(row)} against {shown(column)}"
+        location = f"{name}, line {line}, {shown(row)} against {shown(column)}"
         if (row, column) in cells:
-            raise PayoffFileError(f"{where}: this cell is there before; keep one of the two lines")
-        cells[row, column] = [_filled(text, where) for text in texts]
+            raise PayoffFileError(f"{location}: this cell is repeated; keep one of the two lines")
+        cells[row, column] = [_filled(text, location) for text in texts]
     rows, columns = (tuple(dict.fromkeys(side)) for side in zip(*cells, strict=True))
-    if not both:
+    if not has_both:
         _check_balance(rows, columns, name)
         columns = rows
     for row in rows:
@@ -359,15 +362,15 @@ def _parse_list(lines: Lines, name: str) -> PayoffTable:
                     "add the line, or leave one of the two out"
                 )
     payoffs = np.array([[cells[row, column] for column in columns] for row in rows])
-    other = payoffs[:, :, 1] if both else payoffs[:, :, 0].T
-    return PayoffTable(rows, columns, payoffs[:, :, 0], other)
+    column_payoffs = payoffs[:, :, 1] if has_both else payoffs[:, :, 0].T
+    return PayoffTable(rows, columns, payoffs[:, :, 0], column_payoffs)
 
 
 def _check_balance(rows: tuple[str, ...], columns: tuple[str, ...], name: str) -> None:
-    """Demand the same strategies on both sides of a game with one payoff a cell."""
-    for own, there, missing in ((rows, columns, "column"), (columns, rows, "row")):
-        for strategy in own:
-            if strategy not in there:
+    """Check that both sides of a game with one payoff per cell have the same strategies."""
+    for labels, other_labels, missing in ((rows, columns, "column"), (columns, rows, "row")):
+        for strategy in labels:
+            if strategy not in other_labels:
                 raise PayoffFileError(
                     f"{name}: the strategy {shown(strategy)} has no {missing}; with one payoff a "
                     "cell both players have the same strategies. Add what is missing, or give both "
@@ -375,24 +378,24 @@ def _check_balance(rows: tuple[str, ...], columns: tuple[str, ...], name: str) -
                 )
 
 
-def _filled(text: str, where: str) -> float:
+def _filled(text: str, location: str) -> float:
     if not text:
-        raise PayoffFileError(f"{where}: the cell is empty; nothing is filled in for it")
-    return number(text, where)
+        raise PayoffFileError(f"{location}: the cell is empty; enter a payoff")
+    return number(text, location)
 
 
-def number(text: str, where: str) -> float:
-    """A payoff as people write it.
+def number(text: str, location: str) -> float:
+    """Parse a payoff.
 
-    Plain decimals (``-12.5``, ``1e3``), ratios (``1/3``), thousands in groups where that is beyond
-    doubt (``1,234.50``, ``1,234,567``), and any of these behind a dollar sign.
+    Accept decimals (``-12.5``, ``1e3``), ratios (``1/3``), unambiguous thousands separators
+    (``1,234.50``, ``1,234,567``), and any of these after a dollar sign.
 
     Args:
-        text: what stands in the file.
-        where: file, line and cell, for the message.
+        text: the text in the file.
+        location: the file, line and cell for the message.
 
     Raises:
-        PayoffFileError: it is no number, no finite one, or one that could be read in two ways.
+        PayoffFileError: the text isn't a number, isn't finite, or is ambiguous.
 
     >>> number("$1,234.50", ""), number("-1/4", "")
     (1234.5, -0.25)
@@ -404,23 +407,23 @@ def number(text: str, where: str) -> float:
         value = float(bare.replace(",", ""))
     elif DIGITS_WITH_MARKS.fullmatch(bare):
         raise PayoffFileError(
-            f"{where}: {shown(text)} could be read in more than one way; "
-            "write it with a point for decimals and nothing between thousands, as 1234.5"
+            f"{location}: {shown(text)} is ambiguous; "
+            "use a decimal point and no thousands separators, for example 1234.5"
         )
     else:
         advice = "write its minus as -" if DASHED.match(bare) else "every payoff must be one"
-        raise PayoffFileError(f"{where}: {shown(text)} is no number; {advice}")
+        raise PayoffFileError(f"{location}: {shown(text)} is not a number; {advice}")
     if not usable(value):
         size = "small" if abs(value) < 1 else "large"
         finite = min(max(value, -LARGEST * 2), LARGEST * 2)
         raise PayoffFileError(
-            f"{where}: {shown(text)} is too {size} a number; {beyond_reckoning(finite)}"
+            f"{location}: {shown(text)} is too {size} a number; {beyond_reckoning(finite)}"
         )
     return value
 
 
 def written(value: float) -> int | float:
-    """A payoff as a file holds it: no digit is lost, and a whole number stays one.
+    """Return a payoff for a file: exact, and as an integer if it is one.
 
     >>> written(60.0), written(0.1)
     (60, 0.1)
@@ -428,25 +431,26 @@ def written(value: float) -> int | float:
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
-def check_names(names: Sequence[str], what: str, where: str) -> tuple[str, ...]:
-    """Names of strategies or players, once they are seen to be there and to differ.
+def check_names(names: Sequence[str], kind: str, location: str) -> tuple[str, ...]:
+    """Check that names of strategies or players are complete and unique.
 
     Args:
-        names: in order.
-        what: what they name, in the singular: ``strategy``.
-        where: file and line, for the message.
+        names: the names in order.
+        kind: the kind of name in the singular, such as ``strategy``.
+        location: the file and line for the message.
 
     Raises:
-        PayoffFileError: there is none, one is empty, or two are alike.
+        PayoffFileError: there is no name, one is empty, or two are equal.
     """
     if not names:
-        raise PayoffFileError(f"{where}: there is no {what}; name at least one")
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
+        raise PayoffFileError(f"{location}: there is no {kind}; name at least one")
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
         raise PayoffFileError(
-            f"{where}: the {what} {shown(twice[0])} is there more than once; rename one of them"
+            f"{location}: the {kind} {shown(repeated[0])} is there more than once; rename one of "
+            f"them"
         )
     if "" in names:
-        place = list(names).index("") + 1
-        raise PayoffFileError(f"{where}: {what} {place} has no name; give it one")
+        position = list(names).index("") + 1
+        raise PayoffFileError(f"{location}: {kind} {position} has no name; give it one")
     return tuple(names)

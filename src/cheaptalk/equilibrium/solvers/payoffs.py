@@ -1,4 +1,4 @@
-"""Payoff matrices of symmetric games: what is accepted, and how they are put on one scale."""
+"""Check the payoff matrices of symmetric games and scale them."""
 
 from collections.abc import Sized
 from typing import Any
@@ -13,28 +13,28 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 GRID = 1e11
-"""Scaled payoffs are whole multiples of the inverse of this."""
+"""Scaled payoffs are integer multiples of the inverse of this number."""
 LARGEST = 1e300
-"""Payoffs further from zero than this have sums that are no floats any more, and those nearer to it
-than its inverse have quotients that are none."""
+"""The largest absolute payoff, whose inverse is the smallest, so that sums and quotients don't
+overflow."""
 TIE = 1e-9
-"""Payoffs are tied if they differ by no more than this share of the game's largest."""
+"""Payoffs tie if they differ by at most this share of the game's largest."""
 NOISE = 1e-12
-"""Differences between payoffs below this share of the largest payoff are taken for rounding."""
+"""Differences below this share of the largest payoff count as rounding errors."""
 
 
 class EquilibriumError(CheaptalkError):
-    """A solver found no equilibrium, or cannot vouch for what it found."""
+    """A solver found no equilibrium or could not verify its solution."""
 
 
 def symmetric_payoffs(payoffs: npt.ArrayLike) -> Floats:
-    """A symmetric game's payoffs as a matrix of floats.
+    """Return a symmetric game's payoffs as a matrix of floats.
 
     Args:
-        payoffs: ``payoffs[i, j]`` is what strategy i gets against strategy j; shape (n, n).
+        payoffs: ``payoffs[i, j]`` is the payoff of strategy i against strategy j; shape (n, n).
 
     Raises:
-        ValueError: it is not square, is empty, or holds something that is no finite number.
+        ValueError: it isn't square, is empty, or contains values other than finite numbers.
     """
     matrix = _numbers(payoffs)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
@@ -46,10 +46,10 @@ def symmetric_payoffs(payoffs: npt.ArrayLike) -> Floats:
 
 
 def many_payoffs(payoffs: npt.ArrayLike) -> Floats:
-    """The payoffs of many symmetric games with as many strategies each, shape (games, n, n).
+    """Return the payoffs of many symmetric games of one size, shape (games, n, n).
 
     Raises:
-        ValueError: they are not square, or hold something that is no finite number.
+        ValueError: they aren't square, or contain values other than finite numbers.
     """
     matrices = _numbers(payoffs)
     if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.shape[1]:
@@ -61,7 +61,7 @@ def many_payoffs(payoffs: npt.ArrayLike) -> Floats:
 
 
 def _numbers(payoffs: npt.ArrayLike) -> Floats:
-    """Payoffs as floats, none beyond :data:`LARGEST`."""
+    """Return payoffs as floats, none larger than :data:`LARGEST`."""
     try:
         numbers = np.asarray(payoffs).astype(np.float64)
     except (TypeError, ValueError):
@@ -69,64 +69,64 @@ def _numbers(payoffs: npt.ArrayLike) -> Floats:
     missing = np.argwhere(~usable(numbers))
     if missing.size and numbers.ndim > 1:
         *game, row, column = missing[0].tolist()
-        found = numbers[(*game, row, column)]
+        payoff = numbers[(*game, row, column)]
         raise ValueError(
             f"the payoff of strategy {row} against strategy {column}"
-            f"{f' in game {game[0]}' if game else ''} is {found}; "
-            f"{beyond_reckoning(found) or 'play that pair, or leave one of the two out'}"
+            f"{f' in game {game[0]}' if game else ''} is {payoff}; "
+            f"{beyond_reckoning(payoff) or 'play that pair, or leave one of the two out'}"
         )
     return numbers
 
 
 def usable(payoffs: npt.ArrayLike) -> Flags:
-    """Which payoffs are 0, or neither beyond :data:`LARGEST` nor below its inverse."""
+    """Return which payoffs are 0, or between :data:`LARGEST` and its inverse in size."""
     sizes = np.abs(np.asarray(payoffs, dtype=np.float64))
     return np.asarray((sizes == 0) | ((sizes >= 1 / LARGEST) & (sizes <= LARGEST)))
 
 
 def beyond_reckoning(payoff: float) -> str | None:
-    """What to do about a finite payoff that is not :func:`usable`; None of another."""
+    """Return advice on a finite payoff that isn't :func:`usable`; None for others."""
     if usable(payoff) or not np.isfinite(payoff):
         return None
-    what, ends = ("divide", f"beyond {LARGEST:g}")
+    operation, ends = ("divide", f"beyond {LARGEST:g}")
     if abs(payoff) < 1:
-        what, ends = "multiply", f"nearer to 0 than {1 / LARGEST:g}"
-    return f"none may be {ends}: {what} all payoffs by the same number"
+        operation, ends = "multiply", f"nearer to 0 than {1 / LARGEST:g}"
+    return f"none may be {ends}: {operation} all payoffs by the same number"
 
 
 def _fault(payoffs: Any) -> str:
-    """Why payoffs are no array of numbers."""
+    """Describe why payoffs aren't an array of numbers."""
     sizes = [len(row) if isinstance(row, Sized) else 0 for row in payoffs]
     for row, size in enumerate(sizes):
         if size != sizes[0]:
             return f"row 0 has {counted(sizes[0], 'payoff')}, and row {row} has {size}"
-    for one in np.ravel(np.array(payoffs, dtype=object)):
+    for value in np.ravel(np.array(payoffs, dtype=object)):
         try:
-            float(one)
+            float(value)
         except (TypeError, ValueError):
-            return f"{one!r} is none"
+            return f"{value!r} is none"
     return "these are nested unevenly"
 
 
 def near(payoffs: Floats) -> Floats:
-    """How near payoffs of each game are to count as equal, shape (games, 1, 1)."""
+    """Return the tolerance for ties between each game's payoffs, shape (games, 1, 1)."""
     return np.asarray(TIE * np.abs(payoffs).max(axis=(1, 2), keepdims=True))
 
 
 def levelled(payoffs: Floats) -> Floats:
-    """Games in which payoffs tied with the best of their column are that, shape (games, n, n)."""
-    best = payoffs.max(axis=1, keepdims=True)
-    return np.where(payoffs >= best - near(payoffs), best, payoffs)
+    """Return games whose near-best payoffs of a column equal the best, shape (games, n, n)."""
+    column_maximum = payoffs.max(axis=1, keepdims=True)
+    return np.where(payoffs >= column_maximum - near(payoffs), column_maximum, payoffs)
 
 
 def scaled(payoffs: Floats) -> Floats:
-    """Games with the same equilibria on one scale.
+    """Return games with the same equilibria on a common scale.
 
-    What a column adds to all alike tempts nobody, so each column's best payoff becomes 0.
-    The unit is the power of ten that makes the largest spread within a column at least 1 and less
-    than 10, and what is left is rounded to 11 decimals: whole numbers and decimals keep their
-    exact relations, rounding errors vanish, and the regret of a mixture moves by less than 1e-11.
-    A game without spread becomes all zeros.
+    Each column's best payoff becomes 0, which leaves best responses unchanged. The unit is the
+    power of ten for which the largest spread within a column is at least 1 and less than 10.
+    Results are rounded to 11 decimals: integers and decimals keep their exact relations, rounding
+    errors vanish, and the regret of a mixture changes by less than 1e-11. A game without spread
+    becomes all zeros.
 
     Args:
         payoffs: shape (games, n, n).

@@ -1,7 +1,7 @@
-"""Profiles of bimatrix games, what they pay and what they regret; the pure equilibria.
+"""Profiles of bimatrix games with payoffs and regrets, and pure equilibria.
 
-A game is two arrays of shape (m, n): ``a[i, j]`` and ``b[i, j]`` are what the row and the column
-player get where row i meets column j.
+A game is two arrays of shape (m, n): ``a[i, j]`` and ``b[i, j]`` are the payoffs of the row and the
+column player for row i and column j.
 """
 
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ from cheaptalk.equilibrium.solvers.payoffs import (
 from cheaptalk.rules.display import Printed
 
 TOLERANCE = 1e-9
-"""How much regret a profile may have, as a share of a player's highest less lowest payoff."""
+"""The maximum regret of a profile, as a share of a player's payoff range."""
 SHOWN = 5e-5
-"""Weights below this are not printed."""
+"""The minimum weight that is printed."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Profile(Printed):
-    """What both players do, and how far each is from the best they could.
+    """Mixtures of both players, with their payoffs and regrets.
 
     Attributes:
-        row, column: probabilities of the strategies, shapes (m,) and (n,).
-        payoffs: expected payoffs of the row and the column player.
-        regrets: what each would gain by their best answer to the other, >= 0, in payoff units.
+        row, column: the probabilities of the strategies, shapes (m,) and (n,).
+        payoffs: the expected payoffs of the row and the column player.
+        regrets: the gain of each from a best response to the other, >= 0, in payoff units.
     """
 
     row: Floats
@@ -41,7 +41,7 @@ class Profile(Printed):
     regrets: tuple[float, float]
 
     def __str__(self) -> str:
-        """One line: weights by index, payoffs, regret."""
+        """Return one line with weights by index, payoffs and regret."""
         mixtures = " x ".join(map(weights, (self.row, self.column)))
         return (
             f"{mixtures}: payoffs {self.payoffs[0]:.6g}, {self.payoffs[1]:.6g}; "
@@ -50,21 +50,21 @@ class Profile(Printed):
 
 
 def weights(mixture: Floats) -> str:
-    """A mixture as people read it: the strategies in use, by index.
+    """Format a mixture: the weights of its strategies by index.
 
     >>> weights(np.array([0.25, 0, 0.75]))
     '{0: 0.25, 2: 0.75}'
     """
-    used = np.flatnonzero(mixture > SHOWN)
-    return "{" + ", ".join(f"{at}: {mixture[at]:.4g}" for at in used) + "}"
+    support = np.flatnonzero(mixture > SHOWN)
+    return "{" + ", ".join(f"{index}: {mixture[index]:.4g}" for index in support) + "}"
 
 
 def checked(a: ArrayLike, b: ArrayLike, dimensions: int = 2) -> tuple[Floats, Floats]:
-    """Both players' payoffs as arrays of floats.
+    """Return both players' payoffs as arrays of floats.
 
     Raises:
-        ValueError: the shapes differ, an array is empty or not of so many dimensions, or a payoff
-            is not finite.
+        ValueError: the shapes differ, an array is empty or has another number of dimensions, or a
+            payoff isn't finite.
     """
     pair = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if pair[0].shape != pair[1].shape:
@@ -89,13 +89,13 @@ def checked(a: ArrayLike, b: ArrayLike, dimensions: int = 2) -> tuple[Floats, Fl
 
 
 def unit_spread(payoffs: Floats) -> Floats:
-    """Games of one size, each scaled to lie in [-1, 0]; the row player's best answers stay.
+    """Scale games of one size to [-1, 0], keeping the row player's best responses.
 
     Each column's best payoff becomes 0, and the largest spread within a column 1; a game without
     spread becomes all zeros.
 
     Args:
-        payoffs: the row player's, shape (K, m, n).
+        payoffs: the row player's payoffs, shape (K, m, n).
     """
     below = payoffs - payoffs.max(axis=1, keepdims=True)
     spread = -below.min(axis=(1, 2), keepdims=True)
@@ -104,18 +104,18 @@ def unit_spread(payoffs: Floats) -> Floats:
 
 
 def profile(a: ArrayLike, b: ArrayLike, row: ArrayLike, column: ArrayLike) -> Profile:
-    """Any pair of mixtures with its payoffs and regrets.
+    """Return a pair of mixtures with its payoffs and regrets.
 
     The row player's regret is max_i (a y)_i - x' a y, the column player's max_j (x' b)_j - x' b y.
 
     Args:
         a: the row player's payoffs, shape (m, n).
-        b: the column player's, of the same shape.
+        b: the column player's payoffs, of the same shape.
         row: the mixture x, shape (m,): >= 0, summing to 1 (within 1e-9).
         column: the mixture y, shape (n,), likewise.
 
     Raises:
-        ValueError: a mixture is none, or does not fit the payoffs.
+        ValueError: a mixture is invalid or doesn't match the payoffs.
     """
     a, b = checked(a, b)
     x, y = np.asarray(row, dtype=np.float64), np.asarray(column, dtype=np.float64)
@@ -126,43 +126,44 @@ def profile(a: ArrayLike, b: ArrayLike, row: ArrayLike, column: ArrayLike) -> Pr
     answers = a @ y, x @ b
     payoffs = float(x @ answers[0]), float(answers[1] @ y)
     regrets = [
-        max(0.0, float(values.max()) - had) for values, had in zip(answers, payoffs, strict=True)
+        max(0.0, float(values.max()) - payoff)
+        for values, payoff in zip(answers, payoffs, strict=True)
     ]
     return Profile(x, y, payoffs, (regrets[0], regrets[1]))
 
 
 def verified(a: Floats, b: Floats, row: Floats, column: Floats) -> Profile:
-    """What a solver found, as a profile, once its regrets are seen to be within the tolerance.
+    """Return a solver's solution as a profile after checking its regrets.
 
     Raises:
-        EquilibriumError: they are not.
+        EquilibriumError: a regret exceeds the tolerance.
     """
-    found = profile(a, b, row, column)
-    for payoffs, regret in zip((a, b), found.regrets, strict=True):
+    result = profile(a, b, row, column)
+    for payoffs, regret in zip((a, b), result.regrets, strict=True):
         if regret > TOLERANCE * np.ptp(payoffs) + NOISE * np.abs(payoffs).max():
             raise EquilibriumError(
                 f"The payoffs are too close to a tie for floating point: a solution has regret "
                 f"{regret:.2g}; round them to fewer digits"
             )
-    return found
+    return result
 
 
 def pure_profiles(a: Floats, b: Floats, cells: Flags) -> tuple[Profile, ...]:
-    """The profiles in which both play the strategies of some cells, row by row."""
+    """Return the pure profiles of some cells, row by row."""
     rows, columns = np.eye(a.shape[0]), np.eye(a.shape[1])
     return tuple(profile(a, b, rows[i], columns[j]) for i, j in np.argwhere(cells))
 
 
 def pure_equilibria(a: ArrayLike, b: ArrayLike, *, epsilon: float = 0.0) -> tuple[Profile, ...]:
-    """All pure equilibria, or all pure epsilon-equilibria, row by row.
+    """Return all pure equilibria or epsilon-equilibria, row by row.
 
     Args:
         a: the row player's payoffs, shape (m, n).
-        b: the column player's, of the same shape.
-        epsilon: the regret that each player may have, in payoff units; 0 for exact equilibria.
+        b: the column player's payoffs, of the same shape.
+        epsilon: the maximum regret of each player, in payoff units; 0 for exact equilibria.
 
     Raises:
-        ValueError: the payoffs are not two finite matrices of one shape, or epsilon is negative.
+        ValueError: the payoffs aren't two finite matrices of one shape, or epsilon is negative.
 
     >>> for one in pure_equilibria([[3, 0], [0, 2]], [[2, 0], [0, 3]]):
     ...     print(one)

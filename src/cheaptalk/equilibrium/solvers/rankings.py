@@ -1,4 +1,4 @@
-"""Rankings of a game's strategies beside its equilibria: alpha-rank and Nash averaging."""
+"""Rank a game's strategies by alpha-rank and Nash averaging."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ from cheaptalk.rules import counted
 from cheaptalk.rules.display import brief
 
 SEARCHED = 10_000_000
-"""Sets of strategies in which Nash averaging looks for its equilibrium."""
+"""The maximum number of strategy sets that Nash averaging searches."""
 BALANCE = 1e-9
-"""By what share a state's inflow may differ from its outflow."""
+"""The maximum relative difference between a state's inflow and outflow."""
 SETTLED = 1e-3
-"""A sweep has settled where no mass changes any more by as much."""
+"""The minimum change of a mass in a sweep that hasn't settled."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AlphaSweep:
-    """Alpha-rank over growing ranking intensities.
+    """Alpha-rank over increasing selection intensities.
 
     Attributes:
         alphas: the intensities, ascending, in 1 / payoff units.
         masses: the stationary masses at each, shape (alphas, n) or (alphas, m, n).
-        settled: the lowest alpha from which on no mass differs from that at the highest alpha by
-            1e-3 or more; None if only the highest does so, that is if the sweep ended too early.
+        settled: the lowest alpha from which all masses are within 1e-3 of those at the highest
+            alpha; None if the sweep ended too early.
     """
 
     alphas: Floats
@@ -42,28 +42,28 @@ class AlphaSweep:
 
 
 def alpha_rank(payoffs: ArrayLike, *, alpha: float, population: int = 50) -> Floats:
-    """Alpha-rank of a symmetric game's strategies: one finite population that rarely mutates.
+    """Rank a symmetric game's strategies by a finite population that rarely mutates.
 
-    From a population of strategy i a mutant of strategy j takes over with probability
-    rho = (1 - exp(-alpha d)) / (1 - exp(-population alpha d)), d = A[j, i] - A[i, j], or
-    1 / population where d = 0; mutants are drawn evenly. The mass of a strategy is how much of the
-    time the population holds it in the long run (Omidshafiei et al. 2019, alpha-Rank: Multi-Agent
-    Evaluation by Evolution, Scientific Reports 9:9937; here for one population).
+    In a population of strategy i, a mutant of strategy j takes over with probability rho = (1 -
+    exp(-alpha d)) / (1 - exp(-population alpha d)), d = A[j, i] - A[i, j], or 1 / population where
+    d = 0; mutants are drawn uniformly. The mass of a strategy is its long-run share of time in the
+    population (Omidshafiei et al. 2019, alpha-Rank: Multi-Agent Evaluation by Evolution, Scientific
+    Reports 9:9937; here for one population).
 
-    It is computed in logarithms without a subtraction (Grassmann, Taksar and Heyman 1985), so any
-    alpha will do, and every state's inflow is checked to equal its outflow to 1e-9 of it.
+    The computation uses logarithms without subtractions (Grassmann, Taksar and Heyman 1985), so any
+    alpha is possible. Every state's inflow equals its outflow to within 1e-9.
 
     Args:
-        payoffs: shape (n, n).
-        alpha: ranking intensity, > 0, in 1 / payoff units: the larger, the more payoffs count.
-        population: of how many, >= 2.
+        payoffs: the payoffs, shape (n, n).
+        alpha: the selection intensity, > 0, in 1 / payoff units.
+        population: the population size, >= 2.
 
     Returns:
         The masses, shape (n,), summing to 1.
 
     Raises:
         ValueError: an argument is out of range.
-        EquilibriumError: the flows do not balance.
+        EquilibriumError: the flows don't balance.
 
     >>> alpha_rank([[3, 0], [5, 1]], alpha=10).round(6)
     array([0., 1.])
@@ -77,16 +77,16 @@ def alpha_rank(payoffs: ArrayLike, *, alpha: float, population: int = 50) -> Flo
 def alpha_rank_bimatrix(
     a: ArrayLike, b: ArrayLike, *, alpha: float, population: int = 50
 ) -> Floats:
-    """Alpha-rank of a bimatrix game's profiles: a population a player, one of which mutates.
+    """Rank a bimatrix game's profiles by two finite populations that rarely mutate.
 
     As :func:`alpha_rank`; from profile (i, j) to (k, j) d is a[k, j] - a[i, j], to (i, k) it is
     b[i, k] - b[i, j] (Omidshafiei et al. 2019).
 
     Args:
         a: the row player's payoffs, shape (m, n).
-        b: the column player's, of the same shape and in the same units.
-        alpha: ranking intensity, > 0, in 1 / payoff units.
-        population: of how many each is, >= 2.
+        b: the column player's payoffs, of the same shape and in the same units.
+        alpha: the selection intensity, > 0, in 1 / payoff units.
+        population: the size of each population, >= 2.
 
     Returns:
         The masses of the profiles, shape (m, n), summing to 1.
@@ -111,14 +111,14 @@ def alpha_rank_bimatrix(
 def alpha_sweep(
     a: ArrayLike, b: ArrayLike | None = None, *, alphas: Iterable[float], population: int = 50
 ) -> AlphaSweep:
-    """Alpha-rank for growing intensities, as its authors advise: until the masses settle.
+    """Compute alpha-rank for increasing intensities, until the masses settle.
 
     Args:
         a: the payoffs of a symmetric game, or of the row player.
-        b: those of the column player; without it the game is symmetric.
-        alphas: intensities, > 0, in 1 / payoff units; ``np.geomspace(0.1, 100, 31) / spread`` is a
-            sensible choice where payoffs differ by about ``spread``.
-        population: of how many, >= 2.
+        b: the payoffs of the column player; None for a symmetric game.
+        alphas: the intensities, > 0, in 1 / payoff units, for example ``np.geomspace(0.1, 100, 31)
+            / spread`` for payoffs with a range of ``spread``.
+        population: the population size, >= 2.
 
     Raises:
         ValueError, EquilibriumError: as for :func:`alpha_rank`.
@@ -131,9 +131,9 @@ def alpha_sweep(
         else alpha_rank_bimatrix(a, b, alpha=alpha, population=population)
         for alpha in ascending.tolist()
     ])  # fmt: skip
-    off = np.abs(masses - masses[-1]).reshape(len(masses), -1).max(axis=1)
-    first = 1 + int(np.flatnonzero(off >= SETTLED).max(initial=-1))
-    settled = float(ascending[first]) if first < len(ascending) - 1 else None
+    distance = np.abs(masses - masses[-1]).reshape(len(masses), -1).max(axis=1)
+    settled_index = 1 + int(np.flatnonzero(distance >= SETTLED).max(initial=-1))
+    settled = float(ascending[settled_index]) if settled_index < len(ascending) - 1 else None
     return AlphaSweep(ascending, masses, settled)
 
 
@@ -146,7 +146,7 @@ def _intensity(alpha: float, population: int) -> tuple[float, int]:
 
 
 def _log_fixation(gains: Floats, alpha: float, population: int) -> Floats:
-    """The logarithm of the probability that a mutant with such a gain takes over."""
+    """Return the log probability that a mutant with a given gain takes over."""
     size = alpha * np.abs(gains)
     even = size == 0
     safe = np.where(even, 1.0, size)
@@ -156,19 +156,19 @@ def _log_fixation(gains: Floats, alpha: float, population: int) -> Floats:
 
 
 def _stationary(rates: Floats) -> Floats:
-    """The stationary distribution of a chain, from the logarithms of its rates; -inf for none.
+    """Return the stationary distribution of a chain from its log rates; -inf for none.
 
-    States are censored one by one, the last first, then their masses found in turn.
+    States are censored one by one, the last first; then their masses are computed in order.
     """
     size = len(rates)
-    left = rates.copy()
+    censored = rates.copy()
     for last in range(size - 1, 0, -1):
-        left[:last, last] -= logsumexp(left[last, :last])
-        through = left[:last, last, None] + left[None, last, :last]
-        left[:last, :last] = np.logaddexp(left[:last, :last], through)
+        censored[:last, last] -= logsumexp(censored[last, :last])
+        through = censored[:last, last, None] + censored[None, last, :last]
+        censored[:last, :last] = np.logaddexp(censored[:last, :last], through)
     masses = np.zeros(size)
     for state in range(1, size):
-        masses[state] = logsumexp(masses[:state] + left[:state, state])
+        masses[state] = logsumexp(masses[:state] + censored[:state, state])
     if size > 1:
         inflow = logsumexp(masses[:, None] + rates, axis=0)
         outflow = masses + logsumexp(rates, axis=1)
@@ -181,13 +181,13 @@ def _stationary(rates: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NashAverage:
-    """Nash averaging.
+    """The ratings of Nash averaging.
 
     Attributes:
-        ratings: what each strategy nets against the mixture, in payoff units, at most 0 (up to
-            rounding); all strategies of the mixture have 0.
-        mixture: the maximum-entropy equilibrium of who outscores whom, shape (n,).
-        regret: of that mixture, >= 0, in payoff units.
+        ratings: each strategy's net payoff against the mixture, in payoff units, at most 0 (up to
+            rounding), and 0 for strategies in its support.
+        mixture: the maximum-entropy equilibrium of the game of payoff differences, shape (n,).
+        regret: the regret of that mixture, >= 0, in payoff units.
     """
 
     ratings: Floats
@@ -195,23 +195,23 @@ class NashAverage:
     regret: float
 
     def __repr__(self) -> str:
-        ratings = ", ".join(f"{at}: {rating:.4g}" for at, rating in enumerate(self.ratings))
+        ratings = ", ".join(f"{index}: {rating:.4g}" for index, rating in enumerate(self.ratings))
         return brief(self, f"{ratings}; regret {self.regret:.1e}")
 
 
 def nash_average(payoffs: ArrayLike) -> NashAverage:
-    """Nash averaging: strategies rated against a mixture that copies of strategies cannot sway.
+    """Rate strategies against a mixture that is invariant to copies of strategies.
 
-    The game is who outscores whom, S = A - A': its equilibria form one convex set, of which the
-    maximum-entropy one, p, is taken; the ratings are S p (Balduzzi, Tuyls, Perolat and Graepel
-    2018, Re-evaluating Evaluation, NeurIPS; payoff differences are the antisymmetric matrix).
-    For a matrix that is antisymmetric already, such as log-odds of winning, pass half of it.
+    The equilibria of the game of payoff differences, S = A - A', form a convex set. With p its
+    maximum-entropy element, the ratings are S p (Balduzzi, Tuyls, Perolat and Graepel 2018,
+    Re-evaluating Evaluation, NeurIPS; payoff differences are the antisymmetric matrix). For a
+    matrix that is antisymmetric already, such as log-odds of winning, pass half of it.
 
     Args:
         payoffs: A, shape (n, n).
 
     Raises:
-        ValueError: the payoffs are no square matrix of finite numbers.
+        ValueError: the payoffs aren't a square matrix of finite numbers.
         EquilibriumError: no equilibrium was found within the solver's tolerance, or there are too
             many strategies to search.
 
@@ -220,11 +220,11 @@ def nash_average(payoffs: ArrayLike) -> NashAverage:
     """
     matrix = symmetric_payoffs(payoffs)
     outscored = matrix - matrix.T
-    found = symmetric_equilibria(outscored, limit=SEARCHED)
-    if not found.complete:
+    solution = symmetric_equilibria(outscored, limit=SEARCHED)
+    if not solution.complete:
         raise EquilibriumError(
             f"there are more than {SEARCHED:,} sets of strategies to search for its equilibrium; "
             "leave some strategies out"
         )
-    mene = found.mene
+    mene = solution.mene
     return NashAverage(outscored @ mene.mixture, mene.mixture, mene.regret)

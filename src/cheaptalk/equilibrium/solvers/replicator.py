@@ -1,4 +1,4 @@
-"""Replicator dynamics: where populations of imitators come to rest, if they do."""
+"""Replicator dynamics: the rest points of imitating populations."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,21 +13,21 @@ from cheaptalk.equilibrium.solvers.solutions import regret
 from cheaptalk.rules.display import Printed
 
 AT_REST = 1e-9
-"""How fast shares of a population at rest may move, and strategies gain, in scaled payoffs."""
+"""The maximum speed of shares, and gain of strategies, at rest, in scaled payoffs."""
 SAME = 1e-5
-"""Populations at rest whose shares all differ by less are one rest point."""
+"""The maximum difference in shares between equal rest points."""
 ACCURACY = 1e-9
-"""Relative and absolute error a step of the differential equation."""
+"""The relative and absolute error per step of the differential equation."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RestPoint:
-    """A population at which the dynamics came to rest.
+    """A population at which the dynamics come to rest.
 
     Attributes:
         mixture: the shares of the strategies, shape (n,).
-        share: of the starts that led there.
-        regret: max_i (A x)_i - x'A x in payoff units; large at a rest point that is no equilibrium.
+        share: the share of starts that lead to it.
+        regret: max_i (A x)_i - x'A x in payoff units; large if the point isn't an equilibrium.
     """
 
     mixture: Floats
@@ -37,13 +37,14 @@ class RestPoint:
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Replication(Printed):
-    """Replicator dynamics from many starts.
+    """The results of replicator dynamics from many starts.
 
     Attributes:
-        starts, ends: populations, shape (K, n).
-        unrest: what keeps each end from rest, in scaled payoffs, shape (K,): how fast its fastest
-            share moves, or the most that a strategy present at the start gains, if that is more.
-        rest_points: those reached, the most frequent first; their shares sum to ``at_rest.mean()``.
+        starts, ends: the initial and final populations, shape (K, n).
+        unrest: each end's distance from rest, in scaled payoffs, shape (K,): the larger of the
+            fastest change of a share and the largest gain of a strategy present at the start.
+        rest_points: the rest points, the most frequent first; their shares sum to
+            ``at_rest.mean()``.
     """
 
     starts: Floats
@@ -53,11 +54,11 @@ class Replication(Printed):
 
     @property
     def at_rest(self) -> Flags:
-        """Which starts came to rest; the others cycle, or are still on their way."""
+        """Return which starts came to rest; the others cycle or haven't converged."""
         return np.asarray(self.unrest <= AT_REST)
 
     def __str__(self) -> str:
-        """The rest points, one a line, and how many starts came to none."""
+        """List the rest points, and the share of starts that came to none."""
         lines = [
             f"{point.share:.1%} of starts: {weights(point.mixture)}, regret {point.regret:.1e}"
             for point in self.rest_points
@@ -73,7 +74,7 @@ def replicator_dynamics(
     form: Literal["continuous", "discrete"] = "continuous",
     time: float = 1_000.0,
 ) -> Replication:
-    """Let populations imitate what does well, from each of some starts.
+    """Simulate populations that imitate successful strategies, from given starts.
 
     Continuous: dx_i/dt = x_i ((A x)_i - x'A x) (Taylor and Jonker 1978, Evolutionarily Stable
     Strategies and Game Dynamics). Discrete: x_i becomes x_i (1 + (A x)_i) / (1 + x'A x), one
@@ -81,20 +82,20 @@ def replicator_dynamics(
     In both A holds the payoffs scaled so that each column's best is 0 and the largest spread
     within a column is 1 (1/2 in the discrete form), which changes speed but no rest point.
 
-    A start comes to rest when no share moves by more than 1e-9 a unit of time, and no strategy that
-    it had gains more than 1e-9 on the average: a population that lingers near a saddle is not at
-    rest. From inside the simplex rest points are equilibria; on its faces a strategy that is not
-    there may gain, and the regret tells.
+    A start comes to rest when no share changes by more than 1e-9 per unit of time, and no strategy
+    present at the start gains more than 1e-9 over the average, so that a population near a saddle
+    isn't at rest. Starts inside the simplex lead to equilibria; on its faces an absent strategy may
+    gain, which the regret shows.
 
     Args:
-        payoffs: shape (n, n).
-        starts: populations, shape (K, n): >= 0, each summing to 1.
-            ``rng.dirichlet(np.ones(n), K)`` draws them evenly.
-        form: of time.
-        time: how long at most, > 0.
+        payoffs: the payoffs, shape (n, n).
+        starts: the initial populations, shape (K, n): >= 0, each summing to 1.
+            ``rng.dirichlet(np.ones(n), K)`` draws them uniformly.
+        form: continuous or discrete time.
+        time: the maximum duration, > 0.
 
     Raises:
-        ValueError: payoffs or starts are none, or time is not positive.
+        ValueError: payoffs or starts are invalid, or time isn't positive.
 
     >>> found = replicator_dynamics([[-1, 2], [0, 1]], [[0.1, 0.9], [0.8, 0.2]])
     >>> found.rest_points[0].mixture.round(6), found.rest_points[0].share
@@ -119,48 +120,48 @@ def _checked(starts: ArrayLike, size: int) -> Floats:
 
 
 def _gains(game: Floats, populations: Floats) -> Floats:
-    """What each strategy gets more than the average of its population."""
+    """Return each strategy's payoff minus the average of its population."""
     fitness = populations @ game.T
     return np.asarray(fitness - (populations * fitness).sum(axis=1, keepdims=True))
 
 
-def _unrest(game: Floats, populations: Floats, there: Flags) -> Floats:
+def _unrest(game: Floats, populations: Floats, present: Flags) -> Floats:
     gains = _gains(game, populations)
     moving = np.abs(populations * gains).max(axis=1)
-    return np.asarray(np.maximum(moving, np.where(there, gains, 0).max(axis=1)))
+    return np.asarray(np.maximum(moving, np.where(present, gains, 0).max(axis=1)))
 
 
 def _continuous(game: Floats, populations: Floats, time: float) -> Floats:
-    """Integrate the logarithms of the shares, which keeps them positive, stretch by stretch."""
+    """Integrate the logarithms of the shares, which keeps them positive, in stages."""
     shape = populations.shape
-    there = populations > 0
-    logs = np.log(populations, out=np.zeros(shape), where=there)
+    present = populations > 0
+    logs = np.log(populations, out=np.zeros(shape), where=present)
     shares = populations
 
     def growth(_: float, flat: Floats) -> Floats:
-        return np.ravel(_gains(game, _shares(flat.reshape(shape), there)))
+        return np.ravel(_gains(game, _shares(flat.reshape(shape), present)))
 
     start, stop = 0.0, min(10.0, time)
-    while start < time and (_unrest(game, shares, there) > AT_REST).any():
+    while start < time and (_unrest(game, shares, present) > AT_REST).any():
         moved = solve_ivp(
             growth, (start, stop), logs.ravel(), method="DOP853", rtol=ACCURACY, atol=ACCURACY
         )
         logs = moved.y[:, -1].reshape(shape)
-        shares = _shares(logs, there)
+        shares = _shares(logs, present)
         start, stop = stop, min(4 * stop, time)
     return shares
 
 
-def _shares(logs: Floats, there: Flags) -> Floats:
-    logs = np.where(there, logs, -np.inf)
+def _shares(logs: Floats, present: Flags) -> Floats:
+    logs = np.where(present, logs, -np.inf)
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _discrete(game: Floats, populations: Floats, time: float) -> Floats:
-    growth, there = 1 + game / 2, populations > 0
+    growth, present = 1 + game / 2, populations > 0
     for _ in range(int(time)):
-        if (_unrest(game, populations, there) <= AT_REST).all():
+        if (_unrest(game, populations, present) <= AT_REST).all():
             break
         grown = populations * (populations @ growth.T)
         populations = grown / grown.sum(axis=1, keepdims=True)
@@ -168,7 +169,7 @@ def _discrete(game: Floats, populations: Floats, time: float) -> Floats:
 
 
 def _rest_points(matrix: Floats, ends: Floats, resting: Flags) -> tuple[RestPoint, ...]:
-    """The ends at rest, grouped by nearness to the first of each group."""
+    """Group the ends at rest by their distance from the first of each group."""
     groups: list[list[Floats]] = []
     for end in ends[resting]:
         near = (group for group in groups if np.abs(end - group[0]).max() < SAME)
@@ -176,5 +177,8 @@ def _rest_points(matrix: Floats, ends: Floats, resting: Flags) -> tuple[RestPoin
             group.append(end)
         else:
             groups.append([end])
-    points = [RestPoint(own[0], len(own) / len(ends), regret(matrix, own[0])) for own in groups]
+    points = [
+        RestPoint(members[0], len(members) / len(ends), regret(matrix, members[0]))
+        for members in groups
+    ]
     return tuple(sorted(points, key=lambda point: -point.share))

@@ -1,17 +1,17 @@
-"""All symmetric Nash equilibria of a symmetric two-player game, and the one of most entropy.
+"""Find all symmetric Nash equilibria of a symmetric two-player game.
 
-In a symmetric game both players choose among the same strategies, and ``payoffs[i, j]`` is what
-strategy i gets against strategy j. A mixture x is a symmetric equilibrium if no strategy gets more
-against x than x itself does: the largest (A x)_i is x' A x. Every such game has one (Nash 1951).
+In a symmetric game, both players choose among the same strategies, and ``payoffs[i, j]`` is the
+payoff of strategy i against strategy j. A mixture x is a symmetric equilibrium if no strategy has a
+higher payoff against x than x itself: the largest (A x)_i is x' A x. Every such game has one (Nash
+1951).
 
-Where the equations of a support are singular, equilibria can form polytopes. The mixtures x with
-their best payoff v = max (A x)_i form a polyhedron. Let a *label* of strategy i be either x_i = 0
-or (A x)_i = v. An equilibrium has a label of each strategy, and the equilibria that share one
-choice of labels form a face of the polyhedron, a polytope. The equilibria of a game are the union
-of those faces, at most finitely many (for bimatrix games: Jansen 1981, Maximal Nash subsets for
-bimatrix games, Naval Research Logistics Quarterly 28(1)). Whether a system is singular, or only
-nearly so, is nothing that rounded numbers can tell, so faces are computed with whole numbers,
-without rounding.
+If the equations of a support are singular, equilibria can form polytopes. The mixtures x with their
+best payoff v = max (A x)_i form a polyhedron. Let a *label* of strategy i be either x_i = 0 or (A
+x)_i = v. An equilibrium has a label of each strategy, and the equilibria that share one choice of
+labels form a face of the polyhedron, a polytope. The equilibria of a game are the union of those
+faces, at most finitely many (for bimatrix games: Jansen 1981, Maximal Nash subsets for bimatrix
+games, Naval Research Logistics Quarterly 28(1)). Rounded numbers cannot distinguish singular from
+nearly singular systems, so faces are computed with integers, without rounding.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,22 +40,22 @@ from cheaptalk.equilibrium.solvers.solutions import Component, Equilibrium, Symm
 from cheaptalk.equilibrium.solvers.supports import MOST, ZERO, Search, Singular, search
 
 WholeNumbers = npt.NDArray[Any]
-"""An array of Python's own whole numbers, which have no largest."""
+"""An array of Python integers, which are unbounded."""
 MANY = 500
-"""A face with more vertices than this on the way is looked at in two parts."""
+"""The maximum number of intermediate vertices of a face; larger faces are split."""
 TOLERANCE = 1e-9
 SAME = 1e-9
-"""Mixtures whose shares differ by no more than this are one."""
+"""The maximum difference in shares between equal mixtures."""
 MIXED = 18
-"""From so many strategies on, dominance by mixtures is worth its linear programs."""
+"""The minimum number of strategies for testing dominance by mixtures."""
 HOPEFUL = 2 * MOST
-"""Up to so many strategies, dominance by mixtures may leave few enough to search."""
+"""The maximum number of strategies for testing dominance by mixtures."""
 SEPARATE = 100_000
-"""The most equilibria of one game that are told apart."""
+"""The maximum number of candidate supports of one game."""
 BLOCK = 4_096
-"""Systems that are solved at once."""
+"""The number of systems that are solved together."""
 DIGITS = 9
-"""Decimals to which entropies and payoffs are compared."""
+"""The decimals to which entropies and payoffs are compared."""
 
 
 class Face(NamedTuple):
@@ -63,25 +63,25 @@ class Face(NamedTuple):
 
     Attributes:
         vertices: its extreme points, shape (points, n).
-        absent: strategies with no share anywhere on it.
-        best: strategies that are best replies everywhere on it.
+        absent: the strategies without a share on the face.
+        best_responses: the strategies that are best responses everywhere on it.
     """
 
     vertices: Floats
     absent: frozenset[int]
-    best: frozenset[int]
+    best_responses: frozenset[int]
 
 
 class _Vertex(NamedTuple):
-    """An extreme equilibrium, and its labels of both kinds."""
+    """An extreme equilibrium with its labels of both kinds."""
 
     point: tuple[float, ...]
     absent: frozenset[int]
-    best: frozenset[int]
+    best_responses: frozenset[int]
 
-    def joined(self, other: "_Vertex") -> bool:
-        """Whether all between the two are equilibria: they share a label of each strategy."""
-        shared = self.absent & other.absent | self.best & other.best
+    def joined(self, vertex: "_Vertex") -> bool:
+        """Whether all mixtures of the two are equilibria: they share a label of each strategy."""
+        shared = self.absent & vertex.absent | self.best_responses & vertex.best_responses
         return len(shared) == len(self.point)
 
 
@@ -93,168 +93,170 @@ def symmetric_equilibria(
     limit: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> SymmetricEquilibria:
-    """All symmetric Nash equilibria of a symmetric two-player game.
+    """Find all symmetric Nash equilibria of a symmetric two-player game.
 
-    Strictly dominated strategies are struck out, every set of the others is decided (see
-    :mod:`cheaptalk.equilibrium.solvers.supports`), and every equilibrium is verified by its
-    regret. Where the equations of a support are singular, equilibria may form a continuum; it is
-    reported as one component with its point of most entropy. Payoffs that fall short of the best
-    reply's by no more than 1e-9 of the game's largest are best, too; regrets are of the payoffs as
-    given. Others count as equal if they differ by less than about 1e-11 of the largest spread
-    within a column.
+    Strictly dominated strategies are eliminated, every set of the others is tested (see
+    :mod:`cheaptalk.equilibrium.solvers.supports`), and every equilibrium is verified by its regret.
+    If the equations of a support are singular, equilibria can form a continuum, which is one
+    component with its maximum-entropy point. Payoffs within 1e-9 of the game's largest of a best
+    reply's count as best; regrets refer to the original payoffs. Other payoffs are equal if they
+    differ by less than about 1e-11 of the largest spread within a column.
 
     Args:
-        payoffs: what strategy i gets against strategy j, shape (n, n).
-        labels: what the strategies are called where the result is printed; else their indices.
+        payoffs: the payoff of strategy i against strategy j, shape (n, n).
+        labels: the labels of the strategies in text; indices by default.
         tolerance: the largest regret of an equilibrium, as a share of the range of payoffs within
             a column, among the strategies that are not dominated.
-        limit: stop when so many sets were visited, and say what is known: at least the equilibria
-            at the ends of Lemke's paths, but no continua. Without it none stops.
-        progress: told now and then what share of all sets is decided, or of the limit visited, in
-            [0, 1].
+        limit: the maximum number of visited sets; None for no limit. An incomplete result includes
+            the equilibria at the ends of Lemke's paths, but no continua.
+        progress: called repeatedly with the completed share of all sets or of the limit, in [0, 1].
 
     Raises:
-        ValueError: the payoffs are no square matrix of finite numbers, or labels do not fit.
-        EquilibriumError: dominance leaves more than 48 strategies, no equilibrium was found, or one
-            could not be verified.
+        ValueError: the payoffs aren't a square matrix of finite numbers, or the number of labels
+            differs.
+        EquilibriumError: more than 48 undominated strategies remain, no equilibrium was found, or
+            one could not be verified.
     """
     matrix = symmetric_payoffs(payoffs)
     names = None if labels is None else tuple(labels)
     if names is not None and len(names) != len(matrix):
         raise ValueError(f"{len(matrix)} strategies need as many labels, not {len(names)}")
     level = levelled(matrix[None])[0]
-    left = _searched(level)
-    found, bound = _found(_among(level, left), tolerance, limit, progress)
+    remaining = _searched(level)
+    solutions, bound = _solve_components(_among(level, remaining), tolerance, limit, progress)
     components = [
-        Component(Equilibrium.at(matrix, _whole(point, left)), _whole(corners, left))
-        for point, corners in found
+        Component(
+            Equilibrium.of_mixture(matrix, _expanded(point, remaining)),
+            _expanded(corners, remaining),
+        )
+        for point, corners in solutions
     ]
     points = np.array([component.point.mixture for component in components])
     order = _order(level[None], np.zeros(len(points), dtype=np.int64), points)
-    ordered = tuple(components[one] for one in order)
+    ordered = tuple(components[index] for index in order)
     return SymmetricEquilibria(ordered, bound is None, bound, names)
 
 
 def mene_mixtures(payoffs: npt.ArrayLike) -> Floats:
-    """The maximum-entropy symmetric equilibrium of each of many games, as for a bootstrap.
+    """Return the maximum-entropy symmetric equilibrium of each of many games.
 
-    The answers are those of ``symmetric_equilibria(...).mene``, found for all games together.
+    The results equal those of ``symmetric_equilibria(...).mene``, but all games are solved
+    together.
 
     Args:
-        payoffs: shape (games, n, n).
+        payoffs: the payoffs, shape (games, n, n).
 
     Returns:
-        A mixture a game, shape (games, n).
+        The mixture of each game, shape (games, n).
 
     Raises:
-        ValueError: the payoffs are not square matrices of finite numbers.
+        ValueError: the payoffs aren't square matrices of finite numbers.
         EquilibriumError: no equilibrium of a game was found, or one could not be verified.
     """
     matrices = many_payoffs(payoffs)
     answers, level = np.zeros(matrices.shape[:2]), levelled(matrices)
-    left = undominated(scaled(level))
-    sizes = left.sum(axis=1)
+    remaining = undominated(scaled(level))
+    sizes = remaining.sum(axis=1)
     hard = set(np.flatnonzero(sizes >= MIXED).tolist())
     for size in sorted(set(sizes[sizes < MIXED].tolist())):
         group = np.flatnonzero(sizes == size)
-        hard |= _fast_mene(level, left, group, answers)
-    known: dict[bytes, Floats] = {}
+        hard |= _fast_mene(level, remaining, group, answers)
+    cache: dict[bytes, Floats] = {}
     for game in sorted(hard):
-        answers[game] = _careful_mene(level[game], known)
+        answers[game] = _careful_mene(level[game], cache)
     return answers
 
 
-def _careful_mene(matrix: Floats, known: dict[bytes, Floats]) -> Floats:
-    """The answer of one game; draws of strategies without chance are often the same game."""
-    left = _searched(matrix)
-    inner = _among(matrix, left)
+def _careful_mene(matrix: Floats, cache: dict[bytes, Floats]) -> Floats:
+    """Solve one game completely; repeated draws of the same game use the cache."""
+    remaining = _searched(matrix)
+    inner = _among(matrix, remaining)
     key = inner.tobytes()
-    if key not in known:
-        known[key] = np.array([point for point, _ in _found(inner, TOLERANCE)[0]])
-    points = _whole(known[key], left)
+    if key not in cache:
+        cache[key] = np.array([point for point, _ in _solve_components(inner, TOLERANCE)[0]])
+    points = _expanded(cache[key], remaining)
     order = _order(matrix[None], np.zeros(len(points), dtype=np.int64), points)
     return np.asarray(points[order[0]])
 
 
-def _fast_mene(matrices: Floats, left: Flags, group: Integers, answers: Floats) -> set[int]:
-    """Fill in the answers of games with as many strategies left; the games that need more care."""
-    kept = np.array([np.flatnonzero(row) for row in left[group]])
-    games = scaled(matrices[group[:, None, None], kept[:, :, None], kept[:, None]])
+def _fast_mene(matrices: Floats, remaining: Flags, group: Integers, answers: Floats) -> set[int]:
+    """Solve games of one size into ``answers``; return those that need a complete search."""
+    strategies = np.array([np.flatnonzero(row) for row in remaining[group]])
+    games = scaled(matrices[group[:, None, None], strategies[:, :, None], strategies[:, None]])
     outcome = search(games)
     game, mixtures = _isolated(games, outcome, TOLERANCE)
-    whole = np.zeros((len(game), matrices.shape[1]))
-    np.put_along_axis(whole, kept[game], mixtures, axis=1)
-    order = _order(matrices[group], game, whole)
-    solved, first = np.unique(game[order], return_index=True)
-    answers[group[solved]] = whole[order[first]]
+    full_mixtures = np.zeros((len(game), matrices.shape[1]))
+    np.put_along_axis(full_mixtures, strategies[game], mixtures, axis=1)
+    order = _order(matrices[group], game, full_mixtures)
+    solved, first_index = np.unique(game[order], return_index=True)
+    answers[group[solved]] = full_mixtures[order[first_index]]
     unsolved = set(range(len(group))) - set(solved.tolist())
-    return {int(group[one]) for one in unsolved | {sets.game for sets in outcome.singular}}
+    return {int(group[index]) for index in unsolved | {sets.game for sets in outcome.singular}}
 
 
-def _among(matrix: Floats, left: Flags) -> Floats:
-    """The game among some of its strategies, on the common scale."""
-    return np.asarray(scaled(matrix[None][:, left][:, :, left])[0])
+def _among(matrix: Floats, selected: Flags) -> Floats:
+    """Return the scaled game among some of its strategies."""
+    return np.asarray(scaled(matrix[None][:, selected][:, :, selected])[0])
 
 
 def _searched(matrix: Floats) -> Flags:
-    """The strategies that dominance leaves to a search."""
-    left = undominated(scaled(matrix[None]))[0]
-    if MIXED <= left.sum() <= HOPEFUL:
-        left[left] = undominated_by_mixtures(_among(matrix, left))
-    if left.sum() > MOST:
+    """Return the undominated strategies, which must be searched."""
+    remaining = undominated(scaled(matrix[None]))[0]
+    if MIXED <= remaining.sum() <= HOPEFUL:
+        remaining[remaining] = undominated_by_mixtures(_among(matrix, remaining))
+    if remaining.sum() > MOST:
         raise EquilibriumError(
-            f"{left.sum()} strategies are left when dominated ones are struck out, and no more "
-            f"than {MOST} can be searched; leave some out"
+            f"{remaining.sum()} strategies remain after removing dominated ones; at most {MOST} "
+            "can be searched, so omit some"
         )
-    return np.asarray(left)
+    return np.asarray(remaining)
 
 
-def _found(
+def _solve_components(
     game: Floats,
     tolerance: float,
     limit: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[list[tuple[Floats, Floats]], float | None]:
-    """The components of a scaled game, and the most entropy that another can have."""
+    """Return a scaled game's components and the maximum entropy of others."""
     outcome = search(game[None], limit=limit, progress=progress)
     if len(outcome.game) > SEPARATE:
         raise EquilibriumError(
             f"more than {SEPARATE:,} of {outcome.visited:,} sets of strategies are those of "
-            "equilibria, too many to tell apart; leave some strategies out"
+            "equilibria, too many to distinguish; omit some strategies"
         )
     _, mixtures = _isolated(game[None], outcome, tolerance)
     if outcome.bound is not None:
-        more = lemke_mixtures(game)
-        good = _regrets(game[None].repeat(len(more), 0), more) <= tolerance
-        mixtures = np.concatenate([mixtures, more[good]])
+        extra = lemke_mixtures(game)
+        good = _regrets(game[None].repeat(len(extra), 0), extra) <= tolerance
+        mixtures = np.concatenate([mixtures, extra[good]])
     singular = outcome.singular if outcome.bound is None else []
-    found = _components(game, mixtures, equilibrium_faces(game, singular), tolerance)
-    if not found:
+    components = _components(game, mixtures, equilibrium_faces(game, singular), tolerance)
+    if not components:
         raise EquilibriumError(
             "no equilibrium has a regret below the tolerance, though every game has one; "
             "allow a larger tolerance"
             if outcome.bound is None
             else f"no equilibrium was found in {outcome.visited:,} sets; raise the limit"
         )
-    return found, outcome.bound
+    return components, outcome.bound
 
 
-def _isolated(games: Floats, found: Search, tolerance: float) -> tuple[Integers, Floats]:
-    """The equilibria with the supports found: the game and the mixture of each."""
+def _isolated(games: Floats, search: Search, tolerance: float) -> tuple[Integers, Floats]:
+    """Return the game and the mixture of each equilibrium with a candidate support."""
     size = games.shape[1]
-    kept, solved = [np.zeros(0, dtype=found.game.dtype)], [np.zeros((0, size))]
-    for start in range(0, len(found.game), BLOCK):
-        some = slice(start, start + BLOCK)
-        game = found.game[some]
-        mixtures, good = _solved(games[game], found.inside[some], tolerance)
-        kept.append(game[good])
+    kept_games, solved = [np.zeros(0, dtype=search.game.dtype)], [np.zeros((0, size))]
+    for start in range(0, len(search.game), BLOCK):
+        block = slice(start, start + BLOCK)
+        game = search.game[block]
+        mixtures, good = _solved(games[game], search.inside[block], tolerance)
+        kept_games.append(game[good])
         solved.append(mixtures[good])
-    return np.concatenate(kept), np.concatenate(solved)
+    return np.concatenate(kept_games), np.concatenate(solved)
 
 
 def _solved(games: Floats, inside: Flags, tolerance: float) -> tuple[Floats, Flags]:
-    """The mixture of each game's support that makes all in it equally good, and whether it is an
-    equilibrium."""
+    """Return the indifference mixture of each game's support, and whether it is an equilibrium."""
     size = games.shape[1]
     system = np.zeros((len(games), size + 1, size + 1))
     system[:, :size, :size] = np.where(inside[:, :, None], games, np.eye(size))
@@ -268,12 +270,12 @@ def _solved(games: Floats, inside: Flags, tolerance: float) -> tuple[Floats, Fla
 
 
 def lemke_mixtures(game: Floats) -> Floats:
-    """Symmetric equilibria of a symmetric game at the ends of Lemke's paths, one at least.
+    """Return symmetric equilibria at the ends of Lemke's paths; at least one.
 
-    A path begins without any strategy, takes one, and pivots between bases of
-    ``{y >= 0: M y <= 1}``, M positive with the game's best replies, in which each strategy but the
-    first is unplayed or a best reply, until this one is too (Lemke 1965, Bimatrix Equilibrium
-    Points and Mathematical Programming, Management Science 11(7)).
+    A path starts with an empty basis, adds one strategy, and pivots between bases of ``{y >= 0: M y
+    <= 1}``, M positive with the game's best responses, in which each strategy except the first is
+    unused or a best response, until the first is too (Lemke 1965, Bimatrix Equilibrium Points and
+    Mathematical Programming, Management Science 11(7)).
 
     Args:
         game: the row player's payoffs, shape (n, n).
@@ -287,9 +289,9 @@ def lemke_mixtures(game: Floats) -> Floats:
     bases = np.tile(np.arange(size, 2 * size), (size, 1))
     on_path, entering = np.arange(size), np.arange(size)
     for _ in range(MOST_PIVOTS):
-        bases[on_path], left = pivot(system[on_path], bases[on_path], entering)
-        going = left % size != on_path
-        on_path, entering = on_path[going], (left[going] + size) % (2 * size)
+        bases[on_path], leaving = pivot(system[on_path], bases[on_path], entering)
+        going = leaving % size != on_path
+        on_path, entering = on_path[going], (leaving[going] + size) % (2 * size)
         if not len(on_path):
             break
     ended = np.setdiff1d(np.arange(size), on_path)
@@ -305,54 +307,62 @@ def _regrets(games: Floats, mixtures: Floats) -> Floats:
 def _components(
     game: Floats, mixtures: Floats, faces: list[Face], tolerance: float
 ) -> list[tuple[Floats, Floats]]:
-    """Each component's mixture of most entropy and its extreme points."""
+    """Return each component's maximum-entropy mixture and extreme points."""
     for face in faces:
         games = game[None].repeat(len(face.vertices), 0)
         if _regrets(games, face.vertices).max() > tolerance:
             raise EquilibriumError(
-                f"equilibria with the best replies {sorted(face.best)} are not verified to the "
+                f"equilibria with the best responses {sorted(face.best_responses)} are not "
+                "verified to the "
                 "tolerance; allow a larger one"
             )
-    alone = mixtures[~_lies_on(game, mixtures, faces)]
-    _, first = np.unique((alone / SAME).round(), axis=0, return_index=True)
-    found = [(alone[one], alone[[one]]) for one in first]
+    isolated = mixtures[~_lies_on(game, mixtures, faces)]
+    _, unique_index = np.unique((isolated / SAME).round(), axis=0, return_index=True)
+    components = [(isolated[index], isolated[[index]]) for index in unique_index]
     for group in _touching(faces):
         points = np.concatenate([face.vertices for face in group])
-        _, first = np.unique((points / SAME).round(), axis=0, return_index=True)
+        _, unique_index = np.unique((points / SAME).round(), axis=0, return_index=True)
         peaks = np.array([_peak(game, face) for face in group])
-        found.append((peaks[entropy(peaks).argmax()], points[first]))
-    return found
+        components.append((peaks[entropy(peaks).argmax()], points[unique_index]))
+    return components
 
 
 def _lies_on(game: Floats, mixtures: Floats, faces: list[Face]) -> Flags:
-    """Which mixtures belong to a polytope of equilibria."""
+    """Return which mixtures belong to a polytope of equilibria."""
     against = mixtures @ game.T
     slack = against.max(axis=1, keepdims=True, initial=-np.inf) - against
     on = np.zeros(len(mixtures), dtype=bool)
-    for _, absent, best in faces:
-        on |= (mixtures[:, list(absent)] <= SAME).all(1) & (slack[:, list(best)] <= SAME).all(1)
+    for _, absent, best_responses in faces:
+        on |= (mixtures[:, list(absent)] <= SAME).all(1) & (
+            slack[:, list(best_responses)] <= SAME
+        ).all(1)
     return on
 
 
 def _touching(faces: list[Face]) -> list[list[Face]]:
-    """Polytopes grouped by whether they hang together; two that meet share a vertex."""
+    """Group polytopes that are connected through shared vertices."""
     corners = [set(map(tuple, face.vertices.tolist())) for face in faces]
-    near = [[bool(one & other) for other in corners] for one in corners]
+    near = [[bool(vertices_1 & vertices_2) for vertices_2 in corners] for vertices_1 in corners]
     count, group = connected_components(np.array(near)) if near else (0, [])
     return [
-        [face for face, own in zip(faces, group, strict=True) if own == number]
+        [face for face, group_of_face in zip(faces, group, strict=True) if group_of_face == number]
         for number in range(count)
     ]
 
 
 def _peak(game: Floats, face: Face) -> Floats:
-    """The mixture of most entropy on a polytope of equilibria."""
+    """Return the maximum-entropy mixture on a polytope of equilibria."""
     if len(face.vertices) == 1:
         return np.asarray(face.vertices[0])
-    more = game - game[min(face.best)]  # what a strategy gets more than the best ones
-    present = [one for one in range(len(game)) if one not in face.absent]
-    other = [one for one in range(len(game)) if one not in face.best]
-    equal, unequal = more[sorted(face.best)][:, present], more[other][:, present]
+    lead = game - game[min(face.best_responses)]  # what a strategy gets more than the best ones
+    present = [strategy for strategy in range(len(game)) if strategy not in face.absent]
+    unequal_strategies = [
+        strategy for strategy in range(len(game)) if strategy not in face.best_responses
+    ]
+    equal, unequal = (
+        lead[sorted(face.best_responses)][:, present],
+        lead[unequal_strategies][:, present],
+    )
     peak = np.zeros(len(game))
     vertices = face.vertices[:, present]
     peak[present] = most_entropy(equal, unequal, vertices.mean(axis=0), vertices)
@@ -360,39 +370,45 @@ def _peak(game: Floats, face: Face) -> Floats:
 
 
 def _order(matrices: Floats, game: Integers, mixtures: Floats) -> Integers:
-    """Mixtures ordered by game, then most entropy, then payoff, then the first shares."""
+    """Sort mixtures by game, then entropy, then payoff, then the first shares."""
     payoffs = np.einsum("gi,gij,gj->g", mixtures, matrices[game], mixtures)
     units = np.ptp(matrices, axis=(1, 2))[game]
     keys = [entropy(mixtures), payoffs / np.where(units > 0, units, 1.0), *mixtures.T]
     return np.asarray(np.lexsort([*(-key.round(DIGITS) for key in reversed(keys)), game]))
 
 
-def _whole(mixtures: Floats, left: Flags) -> Floats:
-    """Mixtures of the strategies left as mixtures of all."""
-    whole = np.zeros((*mixtures.shape[:-1], len(left)))
-    whole[..., left] = mixtures
-    return whole
+def _expanded(mixtures: Floats, selected: Flags) -> Floats:
+    """Expand mixtures over the remaining strategies to all strategies."""
+    full = np.zeros((*mixtures.shape[:-1], len(selected)))
+    full[..., selected] = mixtures
+    return full
 
 
 def equilibrium_faces(game: Floats, singular: list[Singular]) -> list[Face]:
-    """The largest polytopes of equilibria with the strategies inside and outside that are given.
+    """Return the maximal polytopes of equilibria within the given sets.
 
     Args:
         game: scaled payoffs, shape (n, n).
-        singular: where to look: sets of strategies of this game.
+        singular: the sets of strategies to search.
     """
-    whole = np.vectorize(int, otypes=[object])(np.rint(game * GRID))
-    found = {vertex: None for sets in singular for vertex in _extreme_equilibria(whole, sets)}
-    vertices = list(found)
+    integers = np.vectorize(int, otypes=[object])(np.rint(game * GRID))
+    unique_vertices = {
+        vertex: None for sets in singular for vertex in _extreme_equilibria(integers, sets)
+    }
+    vertices = list(unique_vertices)
     near = [
-        {other for other, two in enumerate(vertices) if two is not one and one.joined(two)}
-        for one in vertices
+        {
+            index
+            for index, vertex_2 in enumerate(vertices)
+            if vertex_2 is not vertex_1 and vertex_1.joined(vertex_2)
+        }
+        for vertex_1 in vertices
     ]
     return [
         Face(
-            np.array([vertices[one].point for one in sorted(group)]),
-            frozenset.intersection(*(vertices[one].absent for one in group)),
-            frozenset.intersection(*(vertices[one].best for one in group)),
+            np.array([vertices[index].point for index in sorted(group)]),
+            frozenset.intersection(*(vertices[index].absent for index in group)),
+            frozenset.intersection(*(vertices[index].best_responses for index in group)),
         )
         for group in _cliques(near, set(), set(range(len(vertices))), set())
     ]
@@ -401,61 +417,64 @@ def equilibrium_faces(game: Floats, singular: list[Singular]) -> list[Face]:
 def _cliques(
     near: list[set[int]], group: set[int], open_: set[int], closed: set[int]
 ) -> Iterator[set[int]]:
-    """The largest sets of which any two are near (Bron and Kerbosch 1973, with a pivot).
+    """Yield the maximal cliques of a graph (Bron and Kerbosch 1973, with a pivot).
 
-    Vertices of which any two share a label of each strategy all share one.
+    If any two vertices share a label of each strategy, all of them share one.
     """
     if not open_ and not closed:
         if group:
             yield group
         return
-    pivot = max(open_ | closed, key=lambda one: len(open_ & near[one]))
-    for one in sorted(open_ - near[pivot]):
-        yield from _cliques(near, group | {one}, open_ & near[one], closed & near[one])
-        open_ = open_ - {one}
-        closed = closed | {one}
+    pivot = max(open_ | closed, key=lambda node: len(open_ & near[node]))
+    for node in sorted(open_ - near[pivot]):
+        yield from _cliques(near, group | {node}, open_ & near[node], closed & near[node])
+        open_ = open_ - {node}
+        closed = closed | {node}
 
 
 def _extreme_equilibria(game: WholeNumbers, sets: Singular) -> Iterator[_Vertex]:
-    """The vertices of a face of the polyhedron that have a label of every strategy."""
+    """Yield the vertices of a face of the polyhedron that have a label of every strategy."""
     size = len(game)
     waiting = [sets]
     while waiting:
         _, inside, outside = part = waiting.pop()
-        found = _vertices(game, part)
-        if found is None:
+        cut = _vertices(game, part)
+        if cut is None:
             split = min(set(range(size)).difference(inside, outside))
             waiting.append(part._replace(inside=(*inside, split)))
             waiting.append(part._replace(outside=(*outside, split)))
             continue
-        for ray, labels in zip(*found, strict=True):
-            absent, best = labels[:size], labels[size:]
-            if (absent | best).all():
+        for ray, labels in zip(*cut, strict=True):
+            absent, best_responses = labels[:size], labels[size:]
+            if (absent | best_responses).all():
                 total = sum(ray)
                 yield _Vertex(
                     tuple(share / total for share in ray),
                     frozenset(np.flatnonzero(absent).tolist()),
-                    frozenset(np.flatnonzero(best).tolist()),
+                    frozenset(np.flatnonzero(best_responses).tolist()),
                 )
 
 
 def _vertices(game: WholeNumbers, sets: Singular) -> tuple[WholeNumbers, Flags] | None:
-    """The vertices of a face as rays, and which labels each has; None if there are too many.
+    """Return a face's vertices as rays, and the labels of each; None if there are too many.
 
-    The double description method (Motzkin et al. 1953): begin with the pure strategies, the
-    vertices of the simplex, and cut by one equation or inequality after the other. A cut keeps the
-    vertices on its right side and adds a point on each edge that it crosses.
+    The double description method (Motzkin et al. 1953) starts with the vertices of the simplex and
+    cuts by each equation or inequality. A cut keeps the feasible vertices and adds a point on each
+    edge that it crosses.
     """
     size = len(game)
     rays = np.eye(size, dtype=int).astype(object)
-    rays = rays[[one for one in range(size) if one not in sets.outside]]
+    rays = rays[[strategy for strategy in range(size) if strategy not in sets.outside]]
     tight = np.concatenate([rays == 0, np.zeros((len(rays), size), dtype=bool)], axis=1)
-    first, *others = sets.inside
-    tight[:, size + first] = True
+    reference, *other_members = sets.inside
+    tight[:, size + reference] = True
     undecided = set(range(size)).difference(sets.inside, sets.outside)
-    for row in [*others, *(one for one in range(size) if one not in sets.inside)]:
-        heights = rays @ (game[row] - game[first])
-        rays, tight = _cut(rays, tight, heights, size + row, exact=row in others)
+    for row in [
+        *other_members,
+        *(strategy for strategy in range(size) if strategy not in sets.inside),
+    ]:
+        heights = rays @ (game[row] - game[reference])
+        rays, tight = _cut(rays, tight, heights, size + row, exact=row in other_members)
         if len(rays) > MANY and undecided:
             return None
     return rays, tight
@@ -464,10 +483,10 @@ def _vertices(game: WholeNumbers, sets: Singular) -> tuple[WholeNumbers, Flags] 
 def _cut(
     rays: WholeNumbers, tight: Flags, heights: WholeNumbers, label: int, *, exact: bool
 ) -> tuple[WholeNumbers, Flags]:
-    """The vertices with height at most 0, or exactly 0, and what is tight at each of them.
+    """Return the vertices with a height of at most 0, or exactly 0, and their tight labels.
 
-    An edge joins two vertices if so much is tight at both that only a line is left, and no third
-    vertex has it all.
+    An edge joins two vertices if their common tight labels define a line, and no third vertex has
+    all of these labels.
     """
     size = rays.shape[1]
     over, under = np.flatnonzero(heights > 0), np.flatnonzero(heights < 0)
@@ -482,10 +501,10 @@ def _cut(
         dtype=bool,
     )
     high, low = high[edge], low[edge]
-    made = heights[high, None] * rays[low] - heights[low, None] * rays[high]
-    kept = np.flatnonzero(heights == 0 if exact else heights <= 0)
-    tight = np.concatenate([tight[kept], tight[high] & tight[low]])
-    tight[:, label] = np.concatenate([heights[kept] == 0, np.ones(len(made), dtype=bool)])
-    if len(made):
-        made = made // np.gcd.reduce(made, axis=1)[:, None]
-    return np.concatenate([rays[kept], made]), tight
+    new_rays = heights[high, None] * rays[low] - heights[low, None] * rays[high]
+    remaining = np.flatnonzero(heights == 0 if exact else heights <= 0)
+    tight = np.concatenate([tight[remaining], tight[high] & tight[low]])
+    tight[:, label] = np.concatenate([heights[remaining] == 0, np.ones(len(new_rays), dtype=bool)])
+    if len(new_rays):
+        new_rays = new_rays // np.gcd.reduce(new_rays, axis=1)[:, None]
+    return np.concatenate([rays[remaining], new_rays]), tight

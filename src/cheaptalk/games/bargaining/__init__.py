@@ -1,8 +1,8 @@
 """Bargaining over a sum of money that shrinks."""
 
-from cheaptalk.games.bargaining import events, measures, rules, strategies
-from cheaptalk.rules import GameBox
+from cheaptalk.games.bargaining import events, metrics, rules, strategies
+from cheaptalk.rules import GameSpec
 
-__all__ = ["BOX", "events", "measures", "rules", "strategies"]
+__all__ = ["SPEC", "events", "metrics", "rules", "strategies"]
 
-BOX = GameBox.of(__name__)
+SPEC = GameSpec.of(__name__)

@@ -1,4 +1,4 @@
-"""What is asked and told in bargaining: the actions and events of its rules."""
+"""Actions and events of bargaining."""
 
 from typing import Literal
 
@@ -25,7 +25,7 @@ class Reply(Action):
 
 
 class Briefing(Event):
-    """What a seat knows at the start. ``rival_discount`` and ``rounds`` are None where untold."""
+    """A seat's information at the start; ``rival_discount`` and ``rounds`` are None if unknown."""
 
     seat: str
     rival: str
@@ -37,7 +37,7 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """It is this seat's turn to propose; ``worth`` is what a dollar is still worth to it."""
+    """The seat's turn to propose; ``worth`` is a dollar's current worth to it."""
 
     stage: int
     money: float
@@ -47,7 +47,7 @@ class Turn(Event):
 
 
 class OfferMade(Event):
-    """The rival proposes a division."""
+    """The rival has proposed a division."""
 
     stage: int
     proposer: str
@@ -60,13 +60,13 @@ class OfferMade(Event):
 
 
 class OfferRejected(Event):
-    """The rival turned this seat's offer down."""
+    """The rival has rejected the seat's offer."""
 
     stage: int
 
 
 class Agreement(Event):
-    """An offer was accepted: the game is over, and this is what the seat's part is worth to it."""
+    """An offer was accepted; ``payoff`` is the discounted worth of the seat's part."""
 
     stage: int
     alice_gain: float
@@ -75,4 +75,4 @@ class Agreement(Event):
 
 
 class NoAgreement(Event):
-    """The rounds are used up: the game is over and both get nothing."""
+    """The last round ended without an agreement; both payoffs are 0."""

@@ -16,10 +16,10 @@ from cheaptalk.games.bargaining.events import (
     SpokenOffer,
     Turn,
 )
-from cheaptalk.rules import Ask, Chance, Deal, Game, Horizon, Outcome, Play, Secret, Tell
+from cheaptalk.rules import Ask, Chance, Game, Horizon, Instance, Outcome, Play, Secret, Tell
 
 Discount = Annotated[float, Field(gt=0, le=1)]
-OTHER = {"alice": "bob", "bob": "alice"}
+RIVALS = {"alice": "bob", "bob": "alice"}
 
 
 class Division(Outcome):
@@ -33,9 +33,9 @@ class Division(Outcome):
 class Bargaining(Game):
     """Alternating offers over a sum of money that shrinks (Rubinstein 1982; GLEE section 2.1).
 
-    In odd stages Alice proposes a division and Bob accepts or rejects it, in even stages the
-    other way round. A share accepted in stage t is worth ``discount ** (t - 1)`` of it. Without
-    an agreement both get nothing.
+    In odd stages Alice proposes a division and Bob accepts or rejects it; in even stages the roles
+    are reversed. A share accepted in stage t is worth ``discount ** (t - 1)`` of its amount.
+    Without an agreement both get nothing.
     """
 
     name = "bargaining"
@@ -48,17 +48,17 @@ class Bargaining(Game):
     money: float = Field(default=10_000, gt=0, le=1e12)
     """The sum to divide, in dollars."""
     discounts: tuple[Discount, Discount] = (0.9, 0.9)
-    """What a dollar keeps of its worth from one stage to the next: to Alice, to Bob."""
+    """The factor by which a dollar's worth shrinks per stage, for Alice and for Bob."""
     horizon: Horizon = Horizon(rounds=12)
-    """How many rounds there can be, and whether the players are told."""
+    """The maximum number of rounds, and whether the players know it."""
     complete_information: bool = True
     """Whether each player knows the other's discount."""
     messages: bool = True
-    """Whether a proposer can send words with the offer."""
+    """Whether a proposer can send a message with the offer."""
     reminders: bool = True
-    """Whether players are reminded each turn of what a dollar is still worth."""
+    """Whether players are reminded each turn of a dollar's current worth."""
 
-    def play(self, deal: Deal, chance: Chance) -> Play[Division]:
+    def play(self, instance: Instance, chance: Chance) -> Play[Division]:
         for seat in self.roles:
             yield Tell(seat, self._briefing(seat))
         offer_type = SpokenOffer if self.messages else Offer
@@ -70,8 +70,8 @@ class Bargaining(Game):
             gains = offer.alice_gain, offer.bob_gain
             message = offer.message if isinstance(offer, SpokenOffer) else None
             worth = self._worth(responder, stage)
-            made = OfferMade(stage, proposer, *gains, message, last, *worth)
-            reply: Reply = yield Ask(responder, Reply, made)
+            offer_made = OfferMade(stage, proposer, *gains, message, last, *worth)
+            reply: Reply = yield Ask(responder, Reply, offer_made)
             if reply.decision == "accept":
                 division = Division.unchecked(stage=stage, alice_gain=gains[0], bob_gain=gains[1])
                 for seat, payoff in self.payoffs(division).items():
@@ -82,23 +82,29 @@ class Bargaining(Game):
         return Division()
 
     def _briefing(self, seat: str) -> Briefing:
-        rival = OTHER[seat]
-        known = self._discount(rival) if self.complete_information else None
+        rival = RIVALS[seat]
+        rival_discount = self._discount(rival) if self.complete_information else None
         return Briefing(
-            seat, rival, self.money, self._discount(seat), known, self.horizon.told, self.messages
+            seat,
+            rival,
+            self.money,
+            self._discount(seat),
+            rival_discount,
+            self.horizon.told,
+            self.messages,
         )
 
     def _discount(self, seat: str) -> float:
         return self.discounts[self.roles.index(seat)]
 
     def _worth(self, seat: str, stage: int) -> tuple[float | None, float | None]:
-        """What a dollar is worth now to this seat and, if it may know, to its rival."""
+        """Return a dollar's current worth to this seat and, if known to it, to its rival."""
         if not self.reminders or stage == 1:
             return None, None
-        own = self._discount(seat) ** (stage - 1)
+        worth = self._discount(seat) ** (stage - 1)
         if not self.complete_information:
-            return own, None
-        return own, self._discount(OTHER[seat]) ** (stage - 1)
+            return worth, None
+        return worth, self._discount(RIVALS[seat]) ** (stage - 1)
 
     def _objection(self, offer: Offer) -> str | None:
         if offer.alice_gain < 0 or offer.bob_gain < 0:
@@ -121,11 +127,11 @@ class Bargaining(Game):
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return dict.fromkeys(self.roles, (0.0, self.money))
 
-    def secrets(self, deal: Deal) -> Iterator[Secret]:
+    def secrets(self, instance: Instance) -> Iterator[Secret]:
         if self.complete_information:
             return
-        for place, owner in enumerate(self.roles):
+        for index, owner in enumerate(self.roles):
             changed = list(self.discounts)
-            changed[place] = 0.5 if changed[place] != 0.5 else 0.7
+            changed[index] = 0.5 if changed[index] != 0.5 else 0.7
             game = self.model_copy(update={"discounts": tuple(changed)})
-            yield Secret(frozenset({owner}), game, deal)
+            yield Secret(frozenset({owner}), game, instance)

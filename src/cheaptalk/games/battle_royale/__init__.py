@@ -1,8 +1,8 @@
 """Battle royale: shooters take turns until one is left."""
 
-from cheaptalk.games.battle_royale import events, measures, rules, strategies
-from cheaptalk.rules import GameBox
+from cheaptalk.games.battle_royale import events, metrics, rules, strategies
+from cheaptalk.rules import GameSpec
 
-__all__ = ["BOX", "events", "measures", "rules", "strategies"]
+__all__ = ["SPEC", "events", "metrics", "rules", "strategies"]
 
-BOX = GameBox.of(__name__)
+SPEC = GameSpec.of(__name__)

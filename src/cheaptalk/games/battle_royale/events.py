@@ -1,4 +1,4 @@
-"""What shooters are told and how they answer."""
+"""Actions and events of battle royale."""
 
 from typing import Annotated, Any, Literal
 
@@ -7,18 +7,18 @@ from pydantic import BeforeValidator, StringConstraints
 from cheaptalk.rules import Action, Event
 
 Shooters = tuple[tuple[str, float], ...]
-"""Seats with their hit rates, in shooting order."""
+"""Seats and their hit rates, in shooting order."""
 
 
-def _read_nobody(value: Any) -> Any:
+def _read_null(value: Any) -> Any:
     """Read the words "null" and "none" as null."""
-    nobody = isinstance(value, str) and value.strip().casefold() in ("null", "none")
-    return None if nobody else value
+    is_null = isinstance(value, str) and value.strip().casefold() in ("null", "none")
+    return None if is_null else value
 
 
 Target = Annotated[
     Annotated[str, StringConstraints(strict=True, max_length=100)] | None,
-    BeforeValidator(_read_nobody),
+    BeforeValidator(_read_null),
 ]
 
 
@@ -30,9 +30,9 @@ class Shot(Action):
 
 
 class Briefing(Event):
-    """What a shooter knows at the start; ``rounds`` is None where there is no known last one.
+    """A shooter's information at the start; ``rounds`` is None without a known last round.
 
-    ``strict`` is whether a shot at oneself or at a player who is out is refused.
+    ``strict`` is whether shots at oneself or at players who are out are illegal.
     """
 
     order: int
@@ -43,14 +43,14 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """It is this player's turn, with who lives; itself is one of them."""
+    """The player's turn; ``living`` includes the player."""
 
     round: int
     living: Shooters
 
 
 class ShotFired(Event):
-    """What happened in a round; ``target`` is None where the shooter missed on purpose."""
+    """The result of a round; ``target`` is None if the shooter missed on purpose."""
 
     round: int
     shooter: str
@@ -60,9 +60,9 @@ class ShotFired(Event):
 
 
 class Over(Event):
-    """The game is over; ``winner`` is None where several are left.
+    """The game has ended; ``winner`` is None if several players are left.
 
-    ``standstill`` is whether it ended because of too many idle rounds in a row.
+    ``standstill`` is whether it ended because of too many consecutive idle rounds.
     """
 
     winner: str | None

@@ -9,21 +9,32 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from cheaptalk.games.battle_royale.events import Briefing, Over, Shot, ShotFired, Turn
-from cheaptalk.games.places import place_named
-from cheaptalk.rules import Ask, Chance, Deal, Game, Horizon, Outcome, Play, Tell, Value, numbered
+from cheaptalk.games.seat_names import find_seat
+from cheaptalk.rules import (
+    Ask,
+    Chance,
+    Game,
+    Horizon,
+    Instance,
+    Outcome,
+    Play,
+    Tell,
+    Value,
+    numbered,
+)
 
 Rate = Annotated[float, Field(ge=0.01, le=1)]
 
 
-class Hits(Deal):
-    """Shots whose luck is known before play, as in a recorded match; chance decides the others."""
+class Hits(Instance):
+    """The results of shots fixed before play, as in a recorded match; others are random."""
 
     hits: tuple[bool | None, ...] = ()
-    """By round: whether a shot hits, None where chance decides."""
+    """Whether the shot of each round hits; None if it is random."""
 
 
 class Fired(Value):
-    """One round; ``target`` is None where the shooter missed on purpose."""
+    """One round; ``target`` is None if the shooter missed on purpose."""
 
     shooter: str
     target: str | None
@@ -31,7 +42,7 @@ class Fired(Value):
 
 
 class Battle(Outcome):
-    """Every round in order, and who is left."""
+    """All rounds in order, and the players left."""
 
     shots: tuple[Fired, ...]
     living: tuple[str, ...]
@@ -40,9 +51,9 @@ class Battle(Outcome):
 class BattleRoyale(Game):
     """Shooters take turns until one is left (Kilgour 1975; GAMA-Bench section 2.3).
 
-    In each round the next living player, in order, shoots at another, whom it hits with its hit
-    rate, or misses on purpose. Bullets never run out. Who is hit is out. The last one left wins
-    1; where the rounds run out first, or nobody shoots any more, nobody wins.
+    In each round the next living player shoots at another player, hitting with a probability equal
+    to its hit rate, or misses on purpose. A player who is hit is out. The last player left wins 1.
+    If the rounds run out first, or no player shoots any more, there is no winner.
     """
 
     name = "battle_royale"
@@ -50,7 +61,7 @@ class BattleRoyale(Game):
     roles = ("player",)
     events = (Briefing, Turn, ShotFired, Over)
     actions = (Shot,)
-    deal_type = Hits
+    instance_type = Hits
     outcome_type = Battle
 
     hit_rates: tuple[Rate, ...] = Field(
@@ -58,60 +69,61 @@ class BattleRoyale(Game):
         min_length=2,
         max_length=100,
     )
-    """Each player's chance to hit, in shooting order: the worst shot begins."""
+    """Each player's probability to hit, in shooting order and ascending."""
     horizon: Horizon | None = None
-    """How many rounds there can be, and whether the players are told; None: as many as it takes."""
+    """The maximum number of rounds, and whether the players know it; None for no limit."""
     idle_rounds: int = Field(default=100, ge=2, le=10_000, strict=True)
-    """Rounds in a row without a shot at a living player that end the game, with no winner."""
+    """The number of consecutive rounds without a shot at a living player that ends the game without
+    a winner."""
     strict_targets: bool = True
-    """Whether to refuse shots at oneself, at players who are out, and an action that does not fit
-    its target. The published code looks at the target alone: a shot at a player who is out is
+    """Whether to refuse shots at oneself or at players who are out, and actions that don't match
+    their target. The published code only reads the target: a shot at a player who is out is
     wasted, and one at oneself can hit."""
 
     @field_validator("hit_rates")
     @classmethod
     def _worst_first(cls, rates: tuple[float, ...]) -> tuple[float, ...]:
         if list(rates) != sorted(rates):
-            raise ValueError("must not fall from one to the next: the worst shot begins")
+            raise ValueError("must be in ascending order, because the worst shot begins")
         return rates
 
     @property
-    def places(self) -> dict[str, str]:
+    def seats(self) -> dict[str, str]:
         """player_1 to player_N, in shooting order."""
         return numbered("player", len(self.hit_rates))
 
-    def play(self, deal: Hits, chance: Chance) -> Play[Battle]:
-        living = dict(zip(self.places, self.hit_rates, strict=True))
+    def play(self, instance: Hits, chance: Chance) -> Play[Battle]:
+        living = dict(zip(self.seats, self.hit_rates, strict=True))
         rounds = self.horizon.told if self.horizon else None
-        known = (tuple(living.items()), rounds, self.idle_rounds, self.strict_targets)
+        common = (tuple(living.items()), rounds, self.idle_rounds, self.strict_targets)
         for order, seat in enumerate(living, 1):
-            yield Tell(seat, Briefing(order, *known))
+            yield Tell(seat, Briefing(order, *common))
         shots: list[Fired] = []
-        turns = deque(living)  # who shoots next, and after that
-        idle = 0  # rounds in a row without a shot at a living player
+        turns = deque(living)  # the shooters in the order of their next turns
+        idle = 0  # consecutive rounds without a shot at a living player
         last = self.horizon.rounds if self.horizon else inf
         while len(living) > 1 and len(shots) < last and idle < self.idle_rounds:
             number, shooter = len(shots) + 1, turns[0]
             turn = Turn(number, tuple(living.items()))
             shot: Shot = yield Ask(shooter, Shot, turn, partial(self._objection, shooter, living))
             target = self._target(shot, living)
-            hit = target in living and _hits(number, shooter, living[shooter], deal, chance)
+            hit = target in living and _hits(number, shooter, living[shooter], instance, chance)
             idle = 0 if target in living else idle + 1
             shots.append(Fired.unchecked(shooter=shooter, target=target, hit=hit))
-            left = len(living) - hit
-            yield Tell(tuple(living), ShotFired(number, shooter, target, hit, left))
+            survivors = len(living) - hit
+            yield Tell(tuple(living), ShotFired(number, shooter, target, hit, survivors))
             turns.rotate(-1)
             if hit and target:
                 turns.remove(target)
                 del living[target]
         winner = next(iter(living)) if len(living) == 1 else None
         standstill = winner is None and idle == self.idle_rounds
-        yield Tell(tuple(self.places), Over(winner, tuple(living), len(shots), standstill))
+        yield Tell(tuple(self.seats), Over(winner, tuple(living), len(shots), standstill))
         return Battle.unchecked(shots=tuple(shots), living=tuple(living))
 
     def _target(self, shot: Shot, living: Mapping[str, float]) -> str | None:
         named = shot.target
-        return named if named is None or named in living else place_named(self, named)
+        return named if named is None or named in living else find_seat(self, named)
 
     def _objection(self, shooter: str, living: Mapping[str, float], shot: Shot) -> str | None:
         target = self._target(shot, living)
@@ -133,18 +145,18 @@ class BattleRoyale(Game):
         return f"{target} is out; you can shoot at {targets}"
 
     def payoffs(self, outcome: Battle) -> dict[str, float]:
-        """1 for the only one left, 0 for all others; 0 for all where several are left."""
-        return {seat: float(outcome.living == (seat,)) for seat in self.places}
+        """1 for the only player left and 0 for all others; 0 for all if several are left."""
+        return {seat: float(outcome.living == (seat,)) for seat in self.seats}
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return {"player": (0.0, 1.0)}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """One wins at the most."""
+        """At most one player wins."""
         return {"player": (0.0, 1.0)}
 
 
-def _hits(number: int, shooter: str, rate: float, deal: Hits, chance: Chance) -> bool:
-    """Whether the shot of a round hits."""
-    known = deal.hits[number - 1] if number <= len(deal.hits) else None
-    return chance("hit", number, shooter).happens(rate) if known is None else known
+def _hits(number: int, shooter: str, rate: float, instance: Hits, chance: Chance) -> bool:
+    """Return whether the shot of a round hits."""
+    recorded = instance.hits[number - 1] if number <= len(instance.hits) else None
+    return chance("hit", number, shooter).happens(rate) if recorded is None else recorded

@@ -1,10 +1,9 @@
-"""Scripted shooters, and the theory of truels and larger duels that the equilibrium rests on.
+"""Scripted shooters, and the theory of truels and larger duels.
 
-Each shooter knows who lives and how well they shoot. In theory shooters take turns, bullets never
-run out, and each wants nothing but to be the last one left (Kilgour 1975, 1977; Kilgour and Brams
-1997). What a shooter does depends only on who lives. After a hit the game is a smaller one, whose
-solution decides whom each would shoot at; what is left is who shoots and who misses on purpose, to
-let the others do the work.
+Shooters take turns, have unlimited bullets, and only want to be the last one left (Kilgour 1975,
+1977; Kilgour and Brams 1997). A strategy depends only on who is living. After a hit the game is a
+smaller one, whose solution determines each shooter's target; what remains to be solved is who
+shoots and who misses on purpose, to let the others do the work.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,29 +13,29 @@ from typing import NamedTuple
 
 from cheaptalk.games.battle_royale.events import Shot, Turn
 from cheaptalk.games.tactics import Share
-from cheaptalk.rules import Action, Asked, strategy
+from cheaptalk.rules import Action, DecisionRequest, strategy
 
-MOST = 7
-"""Shooters that can be solved for; each one more makes three times the work."""
+MAX_SHOOTERS = 7
+"""The maximum number of shooters that can be solved for; each additional one triples the work."""
 SLACK = 1e-12
-"""Winning chances as near as this count as the same."""
+"""The tolerance in comparing winning probabilities."""
 
 STARTS = (0.5, 0.1, 0.9)
-"""Where the search for mixed play starts, as shares of the hit rates."""
+"""The starting points of the search for mixed play, as shares of the hit rates."""
 STEPS = 30
-"""Newton steps from each start."""
+"""The number of Newton steps from each starting point."""
 
 Chances = tuple[float, ...]
-"""The chance of each living shooter to be the last one left."""
+"""Each living shooter's probability to be the last one left."""
 
 
 class Solution(NamedTuple):
-    """Optimal play among some living shooters, numbered from 0 in shooting order.
+    """Optimal play among living shooters, numbered from 0 in shooting order.
 
     Attributes:
-        targets: whom each shoots at if it shoots.
-        aims: the chance that each shoots, rather than missing on purpose.
-        wins: the chances of all when it is the turn of each.
+        targets: each shooter's target if it shoots.
+        aims: each shooter's probability to shoot rather than miss on purpose.
+        wins: all winning probabilities at each shooter's turn.
     """
 
     targets: tuple[int, ...]
@@ -46,96 +45,102 @@ class Solution(NamedTuple):
 
 @cache
 def solve(rates: tuple[float, ...]) -> Solution:
-    """A stationary subgame-perfect equilibrium, with exact winning chances.
+    """Return a stationary subgame-perfect equilibrium with exact winning probabilities.
 
-    Of several equilibria it is one with the fewest who miss on purpose. A shooter who gains the
-    same from several targets takes the best shot among them, and the last of equal ones. That
-    all miss for ever is none: nobody would win.
+    Among several equilibria it is one with the fewest deliberate misses. A shooter who is
+    indifferent among targets takes the best shot, and the last one of equals. It is never an
+    equilibrium that all miss for ever, because nobody would win.
 
     Args:
-        rates: the chance of each living shooter to hit, in (0, 1], in shooting order.
+        rates: each living shooter's hit rate, in (0, 1], in shooting order.
 
     Raises:
-        ValueError: there are more than :data:`MOST` shooters, or no stationary equilibrium was
-            found. There need be none, since all chances drop to 0 where nobody shoots any more.
+        ValueError: there are more than :data:`MAX_SHOOTERS` shooters, or no stationary equilibrium
+            was found. None need exist, because all probabilities drop to 0 if nobody shoots.
 
     >>> truel = solve((0.3, 0.5, 1.0))  # the weakest does best to miss on purpose
     >>> truel.aims, [round(chance, 4) for chance in truel.wins[0]]
     ((0.0, 1.0, 1.0), [0.3808, 0.2692, 0.35])
     """
-    if not 1 <= len(rates) <= MOST:
-        raise ValueError(f"from 1 to {MOST} shooters can be solved for, not {len(rates)}")
+    if not 1 <= len(rates) <= MAX_SHOOTERS:
+        raise ValueError(f"expected 1 to {MAX_SHOOTERS} shooters, not {len(rates)}")
     if len(rates) == 1:
         return Solution((0,), (0.0,), ((1.0,),))
     targets = tuple(_best_target(rates, shooter) for shooter in range(len(rates)))
-    after = [_after(rates, shooter, target) for shooter, target in enumerate(targets)]
-    for hits in _candidates(rates, after):
-        if _is_equilibrium(rates, hits, after):
+    after_hit = [
+        _chances_after_hit(rates, shooter, target) for shooter, target in enumerate(targets)
+    ]
+    for hits in _candidates(rates, after_hit):
+        if _is_equilibrium(rates, hits, after_hit):
             aims = tuple(hit / rate for hit, rate in zip(hits, rates, strict=True))
-            return Solution(targets, aims, _wins(hits, after))
-    raise ValueError(f"no equilibrium was found for the hit rates {rates}")
+            return Solution(targets, aims, _wins(hits, after_hit))
+    raise ValueError(f"found no equilibrium for the hit rates {rates}")
 
 
 def _best_target(rates: tuple[float, ...], shooter: int) -> int:
     def worth(target: int) -> tuple[float, float, int]:
-        return round(_after(rates, shooter, target)[shooter], 12), rates[target], target
+        return round(_chances_after_hit(rates, shooter, target)[shooter], 12), rates[target], target
 
-    return max((one for one in range(len(rates)) if one != shooter), key=worth)
+    return max(
+        (shooter_index for shooter_index in range(len(rates)) if shooter_index != shooter),
+        key=worth,
+    )
 
 
-def _after(rates: tuple[float, ...], shooter: int, target: int) -> Chances:
-    """The chances of all once a shooter has hit a target."""
-    left = (*rates[:target], *rates[target + 1 :])
-    turn = (shooter + 1 - (target < shooter)) % len(left)
-    chances = solve(left).wins[turn]
+def _chances_after_hit(rates: tuple[float, ...], shooter: int, target: int) -> Chances:
+    """Return all winning probabilities after a shooter has hit a target."""
+    survivors = (*rates[:target], *rates[target + 1 :])
+    turn = (shooter + 1 - (target < shooter)) % len(survivors)
+    chances = solve(survivors).wins[turn]
     return (*chances[:target], 0.0, *chances[target:])
 
 
-def _wins(hits: Sequence[float], after: Sequence[Chances]) -> tuple[Chances, ...]:
-    """The chances of all at each one's turn, where ``hits`` are the chances to hit.
+def _wins(hits: Sequence[float], after_hit: Sequence[Chances]) -> tuple[Chances, ...]:
+    """Return all winning probabilities at each shooter's turn, given the probabilities to hit.
 
-    At the turn of i they are V_i = h_i * A_i + (1 - h_i) * V_(i + 1), with A_i what follows a hit.
-    Going around once gives V_i as a multiple of itself.
+    At the turn of i they are V_i = h_i * A_i + (1 - h_i) * V_(i + 1), where A_i is the continuation
+    after a hit. Going around once expresses V_i as a multiple of itself.
     """
-    found = []
+    wins = []
     for first in range(len(hits)):
-        nobody_hits, total = 1.0, [0.0] * len(hits)
+        no_hit, total = 1.0, [0.0] * len(hits)
         for turn in (*range(first, len(hits)), *range(first)):
-            weight = nobody_hits * hits[turn]
+            weight = no_hit * hits[turn]
             total = [
-                chance + weight * later for chance, later in zip(total, after[turn], strict=True)
+                chance + weight * chance_after
+                for chance, chance_after in zip(total, after_hit[turn], strict=True)
             ]
-            nobody_hits *= 1 - hits[turn]
-        found.append(tuple(chance / (1 - nobody_hits) for chance in total))
-    return tuple(found)
+            no_hit *= 1 - hits[turn]
+        wins.append(tuple(chance / (1 - no_hit) for chance in total))
+    return tuple(wins)
 
 
-def _gain_of_missing(shooter: int, hits: Sequence[float], after: Sequence[Chances]) -> float:
-    """What a shooter gains if another hits before its next turn instead of it now.
+def _gain_from_missing(shooter: int, hits: Sequence[float], after_hit: Sequence[Chances]) -> float:
+    """Return a shooter's gain if another shooter hits before its next turn instead of it now.
 
-    It has the sign of V_(i + 1) - A_i, does not depend on the shooter's own chance to hit, and is
-    linear in each other's.
+    The gain has the sign of V_(i + 1) - A_i, doesn't depend on the shooter's own probability to
+    hit, and is linear in each of the others'.
     """
-    gain, nobody_hits = 0.0, 1.0
+    gain, no_hit = 0.0, 1.0
     for turn in (*range(shooter + 1, len(hits)), *range(shooter)):
-        gain += nobody_hits * hits[turn] * (after[turn][shooter] - after[shooter][shooter])
-        nobody_hits *= 1 - hits[turn]
+        gain += no_hit * hits[turn] * (after_hit[turn][shooter] - after_hit[shooter][shooter])
+        no_hit *= 1 - hits[turn]
     return gain
 
 
 def _is_equilibrium(
-    rates: Sequence[float], hits: Sequence[float], after: Sequence[Chances]
+    rates: Sequence[float], hits: Sequence[float], after_hit: Sequence[Chances]
 ) -> bool:
-    """Whether who shoots does not gain by missing, and who misses loses nothing by it."""
+    """Return whether no shooter gains by missing, and no missing shooter gains by shooting."""
     for shooter, (rate, hit) in enumerate(zip(rates, hits, strict=True)):
-        gain = _gain_of_missing(shooter, hits, after) / sum(hits)
+        gain = _gain_from_missing(shooter, hits, after_hit) / sum(hits)
         if (hit > 0 and gain > SLACK) or (hit < rate and gain < -SLACK):
             return False
     return True
 
 
-def _candidates(rates: Sequence[float], after: Sequence[Chances]) -> Iterator[list[float]]:
-    """Chances to hit: where all shoot or miss, fewest misses first, then where some mix."""
+def _candidates(rates: Sequence[float], after_hit: Sequence[Chances]) -> Iterator[list[float]]:
+    """Yield hit probabilities: pure ones with the fewest misses first, then mixed ones."""
     choices = sorted(product((1, 0), repeat=len(rates)), key=sum, reverse=True)[:-1]
     pure = [[aim * rate for aim, rate in zip(aims, rates, strict=True)] for aims in choices]
     yield from pure
@@ -143,53 +148,59 @@ def _candidates(rates: Sequence[float], after: Sequence[Chances]) -> Iterator[li
         for mixing in combinations(range(len(rates)), count):
             for hits in pure:
                 if all(hits[shooter] for shooter in mixing):
-                    yield from _indifferent(mixing, hits, rates, after)
+                    yield from _indifferent(mixing, hits, rates, after_hit)
 
 
 def _indifferent(
-    mixing: Sequence[int], hits: Sequence[float], rates: Sequence[float], after: Sequence[Chances]
+    mixing: Sequence[int],
+    hits: Sequence[float],
+    rates: Sequence[float],
+    after_hit: Sequence[Chances],
 ) -> Iterator[list[float]]:
-    """The chances to hit at which all of the mixing may as well miss, if Newton finds them."""
+    """Yield hit probabilities that make the mixing shooters indifferent (Newton's method)."""
     for start in STARTS:
-        found = [hit * (start if shooter in mixing else 1) for shooter, hit in enumerate(hits)]
+        current = [hit * (start if shooter in mixing else 1) for shooter, hit in enumerate(hits)]
         for _ in range(STEPS):
-            gains = [_gain_of_missing(shooter, found, after) for shooter in mixing]
-            if max(map(abs, gains)) < SLACK * sum(found):  # near 0 all gains are small
-                yield found
+            gains = [_gain_from_missing(shooter, current, after_hit) for shooter in mixing]
+            # relative, because all gains are small near 0
+            if max(map(abs, gains)) < SLACK * sum(current):
+                yield current
                 break
-            slopes = [[_slope(one, other, found, after) for other in mixing] for one in mixing]
+            slopes = [
+                [_slope(row, column, current, after_hit) for column in mixing] for row in mixing
+            ]
             step = _solution(slopes, gains)
             if step is None:
                 break
             for shooter, change in zip(mixing, step, strict=True):
-                found[shooter] -= change
-            if not all(0 < found[shooter] < rates[shooter] for shooter in mixing):
+                current[shooter] -= change
+            if not all(0 < current[shooter] < rates[shooter] for shooter in mixing):
                 break
 
 
-def _slope(shooter: int, other: int, hits: Sequence[float], after: Sequence[Chances]) -> float:
-    """How the gain of missing grows with another's chance to hit."""
+def _slope(shooter: int, rival: int, hits: Sequence[float], after_hit: Sequence[Chances]) -> float:
+    """Return how the gain from missing changes with another shooter's probability to hit."""
     never, always = (
-        _gain_of_missing(shooter, [*hits[:other], hit, *hits[other + 1 :]], after)
+        _gain_from_missing(shooter, [*hits[:rival], hit, *hits[rival + 1 :]], after_hit)
         for hit in (0.0, 1.0)
     )
     return always - never
 
 
-def _solution(matrix: list[list[float]], right: list[float]) -> list[float] | None:
-    """The x with matrix * x = right (Gauss and Jordan); None where the matrix is singular."""
-    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+def _solution(matrix: list[list[float]], constants: list[float]) -> list[float] | None:
+    """Return the solution of a linear system (Gauss-Jordan); None if the matrix is singular."""
+    rows = [[*row, value] for row, value in zip(matrix, constants, strict=True)]
     for column in range(len(rows)):
         pivot = max(range(column, len(rows)), key=lambda row: abs(rows[row][column]))
         rows[column], rows[pivot] = rows[pivot], rows[column]
         if abs(rows[column][column]) < SLACK:
             return None
         rows[column] = [value / rows[column][column] for value in rows[column]]
-        for other in range(len(rows)):
-            if other != column:
-                factor = rows[other][column]
-                rows[other] = [
-                    a - factor * b for a, b in zip(rows[other], rows[column], strict=True)
+        for index in range(len(rows)):
+            if index != column:
+                factor = rows[index][column]
+                rows[index] = [
+                    a - factor * b for a, b in zip(rows[index], rows[column], strict=True)
                 ]
     return [row[-1] for row in rows]
 
@@ -199,47 +210,47 @@ MISS = Shot(action="miss", target=None)
 
 @cache
 def shoot(target: str) -> Shot:
-    """A shot at a player."""
+    """Return a shot at a player."""
     return Shot(action="shoot", target=target)
 
 
-def others(asked: Asked) -> list[str]:
-    """The living players but this one, the best shot last."""
-    turn: Turn = asked.event
-    me = asked.seat
+def opponents(request: DecisionRequest) -> list[str]:
+    """Return the other living players, the best shot last."""
+    turn: Turn = request.event
+    me = request.actor
     return [seat for seat, _ in turn.living if seat != me]
 
 
 @strategy("player")
-def strongest(asked: Asked) -> Action:
-    """Shoot at the best shot among the others: what GAMA-Bench scores as right (section 3.3)."""
-    return shoot(others(asked)[-1])
+def strongest(request: DecisionRequest) -> Action:
+    """Shoot at the best shot among the others, which GAMA-Bench scores as correct (section 3.3)."""
+    return shoot(opponents(request)[-1])
 
 
 @strategy("player")
-def weakest(asked: Asked) -> Action:
+def weakest(request: DecisionRequest) -> Action:
     """Shoot at the worst shot among the others (a foil; GAMA-Bench section 3.3)."""
-    return shoot(others(asked)[0])
+    return shoot(opponents(request)[0])
 
 
 @strategy("player")
-def equilibrium(asked: Asked) -> Action:
-    """Play the subgame-perfect equilibrium, missing on purpose where that is best (Kilgour 1977).
+def equilibrium(request: DecisionRequest) -> Action:
+    """Play the subgame-perfect equilibrium, missing on purpose if that is best (Kilgour 1977).
 
-    Among more players than it can be found for, or where there is none, shoot at the best shot.
+    If there are too many players to compute it, or none exists, shoot at the best shot.
     """
-    turn: Turn = asked.event
+    turn: Turn = request.event
     solution = _solved(turn)
     if solution is None:
-        return shoot(others(asked)[-1])
-    place = [seat for seat, _ in turn.living].index(asked.seat)
-    if not asked.chance("aim", asked.request).happens(solution.aims[place]):
+        return shoot(opponents(request)[-1])
+    index = [seat for seat, _ in turn.living].index(request.actor)
+    if not request.chance("aim", request.number).happens(solution.aims[index]):
         return MISS
-    return shoot(turn.living[solution.targets[place]][0])
+    return shoot(turn.living[solution.targets[index]][0])
 
 
 def _solved(turn: Turn) -> Solution | None:
-    if len(turn.living) > MOST:
+    if len(turn.living) > MAX_SHOOTERS:
         return None
     try:
         return solve(tuple(rate for _, rate in turn.living))
@@ -248,26 +259,26 @@ def _solved(turn: Turn) -> Solution | None:
 
 
 @strategy("player")
-def fixed(asked: Asked, *, target: str | None = None) -> Action:
-    """Shoot at one player while it is in, and miss on purpose otherwise.
+def fixed(request: DecisionRequest, *, target: str | None = None) -> Action:
+    """Shoot at one player while it is living, and miss on purpose otherwise.
 
     A fixed strategy as in GAMA-Bench, appendix G.
 
     Args:
-        target: the player, such as player_10; without one, always miss.
+        target: the player, such as player_10; by default always miss.
     """
-    known = [seat for seat, _ in asked.briefing.shooters]
-    if target is None or target in known:
-        return shoot(target) if target in others(asked) else MISS
-    raise ValueError(f'fixed: no player "{target}"; the players are {", ".join(known)}')
+    names = [seat for seat, _ in request.briefing.shooters]
+    if target is None or target in names:
+        return shoot(target) if target in opponents(request) else MISS
+    raise ValueError(f'fixed: no player "{target}"; the players are {", ".join(names)}')
 
 
 @strategy("player")
-def random(asked: Asked, *, misses: Share = 0.1) -> Action:
-    """Shoot at another player picked at random, or miss on purpose.
+def random(request: DecisionRequest, *, misses: Share = 0.1) -> Action:
+    """Shoot at a random other player, or miss on purpose.
 
     Args:
         misses: the probability of missing on purpose.
     """
-    draw = asked.chance("move", asked.request)
-    return MISS if draw.happens(misses) else shoot(draw.pick(others(asked)))
+    draw = request.chance("move", request.number)
+    return MISS if draw.happens(misses) else shoot(draw.pick(opponents(request)))

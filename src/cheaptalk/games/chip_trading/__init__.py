@@ -1,8 +1,8 @@
 """Chip trading among players with private values."""
 
-from cheaptalk.games.chip_trading import events, measures, rules, strategies
-from cheaptalk.rules import GameBox
+from cheaptalk.games.chip_trading import events, metrics, rules, strategies
+from cheaptalk.rules import GameSpec
 
-__all__ = ["BOX", "events", "measures", "rules", "strategies"]
+__all__ = ["SPEC", "events", "metrics", "rules", "strategies"]
 
-BOX = GameBox.of(__name__)
+SPEC = GameSpec.of(__name__)

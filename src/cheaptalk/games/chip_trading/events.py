@@ -1,18 +1,18 @@
-"""Chip trading: what players are told, what they answer, what nature deals, how it ends."""
+"""Actions, events, instances and outcomes of chip trading."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, StringConstraints
 
-from cheaptalk.rules import Action, Deal, Event, Outcome, Value, Whole
+from cheaptalk.rules import Action, Event, Instance, Outcome, Value, Whole
 
 Colour = Annotated[
     str, StringConstraints(strip_whitespace=True, to_lower=True, min_length=1, max_length=20)
 ]
 Amount = Annotated[Whole, Field(ge=1, le=1_000_000)]
 Stocks: TypeAlias = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
-"""How many chips of each colour every player holds."""
+"""The number of chips of each colour that each player holds."""
 
 
 class Proposal(Action):
@@ -24,16 +24,16 @@ class Proposal(Action):
     want_amount: Amount
 
     def gain(self, worths: Mapping[str, int]) -> int:
-        """What the trade brings its proposer, in cents; its partner gains by the opposite trade.
+        """Return the proposer's gain from the trade in cents; the partner makes the opposite trade.
 
         Args:
-            worths: what a chip of each colour is worth to the proposer, in cents.
+            worths: the value of a chip of each colour to the proposer, in cents.
         """
         return self.want_amount * worths[self.want] - self.give_amount * worths[self.give]
 
     @property
     def mirrored(self) -> "Proposal":
-        """The same trade as its partner sees it, who gives what the proposer wants."""
+        """The same trade from the partner's side, who gives what the proposer requests."""
         return Proposal.unchecked(
             give=self.want,
             give_amount=self.want_amount,
@@ -49,10 +49,10 @@ class Response(Action):
 
 
 class Briefing(Event):
-    """What a seat knows at the start; worths and values are of a chip, in cents.
+    """The information of a seat at the start; worths and values are cents per chip.
 
-    ``worths`` are this seat's own, by colour; ``values`` are what any player's private ones are
-    drawn from. ``common`` is the colour whose worth everybody knows.
+    ``worths`` are the seat's own values by colour, and ``values`` the numbers from which private
+    values are drawn. ``common`` is the colour whose value all players know.
     """
 
     seat: str
@@ -65,7 +65,7 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """It is this seat's turn to propose; ``worth`` is what its chips are worth to it, in cents."""
+    """The seat's turn to propose; ``worth`` is the total value of its chips in cents."""
 
     turn: int
     turns: int
@@ -74,10 +74,10 @@ class Turn(Event):
 
 
 class Offered(Event):
-    """Another player proposes a trade.
+    """Another player has proposed a trade.
 
-    ``worth`` is what this seat's chips are worth to it now, and ``after`` what they would be worth
-    after the trade, in cents; ``able`` is whether it holds the chips wanted.
+    ``worth`` is the current total value of the seat's chips, and ``after`` their value after the
+    trade, in cents; ``able`` is whether the seat holds the requested chips.
     """
 
     turn: int
@@ -91,7 +91,7 @@ class Offered(Event):
 
 
 class TurnEnded(Event):
-    """Who traded with the proposer, if anybody did."""
+    """The end of a turn; ``partner`` is None if no one traded."""
 
     turn: int
     proposer: str
@@ -100,7 +100,7 @@ class TurnEnded(Event):
 
 
 class GameOver(Event):
-    """The game is over: what this seat's chips have gained and what it is paid, in cents."""
+    """The game has ended: the gain in value of the seat's chips and its payment, in cents."""
 
     stocks: Stocks
     gain: int
@@ -108,18 +108,18 @@ class GameOver(Event):
 
 
 Worths: TypeAlias = dict[str, dict[str, int]]
-"""What a chip is worth, in cents, by player and colour."""
+"""The value of a chip in cents, by player and colour."""
 
 
-class Hands(Deal):
-    """The order in which players propose, and their private values, by colour."""
+class Hands(Instance):
+    """The order in which players propose, and their private values by colour."""
 
     order: tuple[str, ...]
     values: Worths
 
 
 class Exchange(Value):
-    """One turn: the proposal, who was willing to accept it, and who traded with the proposer."""
+    """One turn: the proposal, the players who accepted it, and the proposer's trading partner."""
 
     proposer: str
     proposal: Proposal
@@ -127,28 +127,28 @@ class Exchange(Value):
     partner: str | None
 
     def trade(self, player: str) -> Proposal | None:
-        """The trade that a player makes in this turn, seen from its side; None without one."""
+        """Return a player's trade in this turn from its own side; None without a trade."""
         if self.partner is not None and player == self.proposer:
             return self.proposal
         return self.proposal.mirrored if player == self.partner else None
 
 
 class Trading(Outcome):
-    """What chips are worth to the players, and all turns in order."""
+    """The values of chips to the players, and all turns in order."""
 
     worths: Worths
     turns: tuple[Exchange, ...]
 
     def gains(self) -> dict[str, int]:
-        """What each player's chips have gained in worth to it, in cents; negative for a loss."""
+        """Return each player's gain in cents; negative for a loss."""
         return self.gains_by_turn()[-1]
 
     def gains_by_turn(self) -> list[dict[str, int]]:
-        """What each player's chips have gained in worth to it after each turn, in cents."""
-        gains, found = dict.fromkeys(self.worths, 0), []
+        """Return each player's gain after each turn, in cents."""
+        gains, by_turn = dict.fromkeys(self.worths, 0), []
         for turn in self.turns:
             if turn.partner is not None:
                 gains[turn.proposer] += turn.proposal.gain(self.worths[turn.proposer])
                 gains[turn.partner] -= turn.proposal.gain(self.worths[turn.partner])
-            found.append(gains.copy())
-        return found
+            by_turn.append(gains.copy())
+        return by_turn

@@ -1,21 +1,21 @@
-"""The regret of what players did, seen from the end of the game (Strategic Tradeoffs, 6.2.2).
+"""The regret of decisions in hindsight (Strategic Tradeoffs, section 6.2.2).
 
-The sample is of decisions whose intent is clear: proposals that led to a trade, and answers to
-proposals that the player could pay for, all of them only where the trade would gain the player
-something. Who was willing to accept counts as an acceptor, chosen or not.
+The sample consists of decisions with a clear intent: proposals that led to a trade, and responses
+to proposals for which the player held the chips, in both cases only if the trade would benefit the
+player. A player who was willing to accept counts as an acceptor, chosen or not.
 
-A decision is compared with the offers that others made to the player later on. An offer is missed
-if it would have gained more than the decision and the player did not accept it.
+A decision is compared with later offers to the player. An offer is missed if it would have gained
+more than the decision and the player did not accept it.
 
-- A trade made or accepted is of *unforced* regret if the best offer missed could be paid for, of
-  *forced* regret if it could have been but for this very decision, else of *no* regret.
-- A trade declined is of *unforced* regret if the player's chips would be worth more at the end had
-  it been accepted, else of *no* regret: what was kept was put to as good a use. Declining keeps
-  the chips, so that it forces nothing.
+- A trade made or accepted causes *unforced* regret if the player could have afforded the best
+  missed offer, *forced* regret if it could have afforded it but for this decision, else *no*
+  regret.
+- A declined trade causes *unforced* regret if the player's chips would be worth more at the end
+  had it accepted, else *no* regret. Declining keeps the chips, so it forces nothing.
 
-What would have been otherwise is worked out with all other proposals and answers as they were,
-less the player's own trades that it could then no longer have paid for. The paper shows it by
-examples (figures 4 and 10); which of several offers missed counts is our choice.
+The counterfactual keeps all other proposals and responses, except the player's own trades that it
+could no longer afford. The paper shows this by examples (figures 4 and 10); which of several missed
+offers counts is our choice.
 """
 
 from collections.abc import Collection, Iterator
@@ -33,11 +33,11 @@ class Decision(NamedTuple):
 
     Attributes:
         turn: its turn, from 1.
-        player: whose it is.
-        part: what the player was in the turn.
-        gain: what the trade gained the player or would have, in cents.
-        regret: of what kind it is.
-        missed: the turn of the best offer missed that makes it one of regret; None without.
+        player: the player who decided.
+        part: the player's role in the turn.
+        gain: the trade's gain for the player if made, in cents.
+        regret: the kind of regret.
+        missed: the turn of the best missed offer that causes the regret; None without.
     """
 
     turn: int
@@ -51,70 +51,71 @@ class Decision(NamedTuple):
 def decisions(
     outcome: Trading, chips: int, *, unforced_proposals: bool = False
 ) -> Iterator[Decision]:
-    """The decisions of a game that are in the sample, in order, with their regret.
+    """Yield the decisions of a game that are in the sample, in order, with their regret.
 
     Args:
-        outcome: the game as it was played.
-        chips: how many chips of each colour every player started with.
-        unforced_proposals: whether proposals can be of unforced regret, as the discussion of
-            figure 5 has it; by footnote 13 they cannot, and are then of no regret.
+        outcome: the outcome of the game.
+        chips: each player's initial number of chips per colour.
+        unforced_proposals: whether proposals can cause unforced regret, as in the discussion of
+            figure 5; by footnote 13 they can't and then cause none.
     """
     stocks = {player: stocks_held(outcome, chips, player) for player in outcome.worths}
-    for place, turn in enumerate(outcome.turns):
+    for index, turn in enumerate(outcome.turns):
         for player, worths in outcome.worths.items():
             part = part_in(turn, player)
             trade = turn.proposal if part == "proposer" else turn.proposal.mirrored
             rejected = part == "proposer" and turn.partner is None
             gain = trade.gain(worths)
-            did = stocks[player]
-            if rejected or gain <= 0 or not can_give(did[place], trade):
+            actual = stocks[player]
+            if rejected or gain <= 0 or not can_give(actual[index], trade):
                 continue
-            otherwise = stocks_held(outcome, chips, player, otherwise=(place,))
+            counterfactual = stocks_held(outcome, chips, player, changed=(index,))
             if part == "decliner":
-                lost = worth(otherwise[-1], worths) > worth(did[-1], worths)
-                yield Decision(place + 1, player, part, gain, "unforced" if lost else "no")
+                lost = worth(counterfactual[-1], worths) > worth(actual[-1], worths)
+                yield Decision(index + 1, player, part, gain, "unforced" if lost else "no")
                 continue
-            missed = _missed(outcome, player, place + 1, did, otherwise)
-            better = max((one for one in missed if one[0] > gain), default=None)
-            if better and part == "proposer" and better[1] == "unforced" and not unforced_proposals:
-                better = None
-            if better is None:
-                yield Decision(place + 1, player, part, gain, "no")
+            missed = _missed(outcome, player, index + 1, actual, counterfactual)
+            best = max((option for option in missed if option[0] > gain), default=None)
+            if best and part == "proposer" and best[1] == "unforced" and not unforced_proposals:
+                best = None
+            if best is None:
+                yield Decision(index + 1, player, part, gain, "no")
             else:
-                yield Decision(place + 1, player, part, gain, *better[1:])
+                yield Decision(index + 1, player, part, gain, *best[1:])
 
 
-def had_it_been_otherwise(outcome: Trading, chips: int, decision: Decision) -> list[Stock]:
-    """What a player would hold before each turn and at the end, had it decided otherwise.
+def counterfactual_stocks(outcome: Trading, chips: int, decision: Decision) -> list[Stock]:
+    """Return a player's chips before each turn and at the end, had it decided differently.
 
-    A decision without regret, or to decline, is turned round. In its stead, or where the regret is
-    unforced besides it, the best offer missed is accepted. See :func:`stocks_held` for the rest.
+    A decision without regret, or to decline, is reversed. Instead of it, or in addition if the
+    regret is unforced, the best missed offer is accepted. See :func:`stocks_held` for the other
+    turns.
     """
-    stands = decision.missed is not None and decision.regret == "unforced"
-    turned = [None if stands else decision.turn, decision.missed]
-    places = [turn - 1 for turn in turned if turn is not None]
-    return stocks_held(outcome, chips, decision.player, otherwise=places)
+    keeps_decision = decision.missed is not None and decision.regret == "unforced"
+    reversed_turns = [None if keeps_decision else decision.turn, decision.missed]
+    indices = [turn - 1 for turn in reversed_turns if turn is not None]
+    return stocks_held(outcome, chips, decision.player, changed=indices)
 
 
 def part_in(turn: Exchange, player: str) -> Part:
-    """What a player is in a turn."""
+    """Return a player's role in a turn."""
     if player == turn.proposer:
         return "proposer"
     return "acceptor" if player in turn.willing else "decliner"
 
 
 def stocks_held(
-    outcome: Trading, chips: int, player: str, otherwise: Collection[int] = ()
+    outcome: Trading, chips: int, player: str, changed: Collection[int] = ()
 ) -> list[Stock]:
-    """What a player holds before each turn and at the end, or would have had it done otherwise.
+    """Return a player's chips before each turn and at the end, actual or counterfactual.
 
-    Otherwise means, in these turns (from 0), to decline or not to propose what it traded, and to
-    accept what it declined.
+    In the ``changed`` turns (from 0), the player declines or does not propose the trade that it
+    made, and accepts the one that it declined.
     """
     stocks = [dict.fromkeys(outcome.worths[player], chips)]
-    for place, turn in enumerate(outcome.turns):
+    for index, turn in enumerate(outcome.turns):
         trade = turn.trade(player)
-        if place in otherwise:
+        if index in changed:
             declined = part_in(turn, player) == "decliner"
             trade = turn.proposal.mirrored if declined else None
         stocks.append(stocks[-1].copy())
@@ -124,17 +125,17 @@ def stocks_held(
 
 
 def _missed(
-    outcome: Trading, player: str, start: int, did: list[Stock], otherwise: list[Stock]
+    outcome: Trading, player: str, start: int, actual: list[Stock], changed: list[Stock]
 ) -> Iterator[tuple[int, Regret, int]]:
-    """What offers that a player declined from a turn on (from 0) would have gained it.
+    """Yield the gains from offers that a player declined from a turn on (from 0).
 
-    Each comes with the regret that it makes and its turn (from 1); of two as good, the unforced
-    one is the greater, and then the later.
+    Each comes with its kind of regret and its turn (from 1). Of two equal gains, the unforced one
+    is greater, and then the later one.
     """
-    for place in range(start, len(outcome.turns)):
-        offer = outcome.turns[place].proposal.mirrored
-        if part_in(outcome.turns[place], player) == "decliner":
-            if can_give(did[place], offer):
-                yield offer.gain(outcome.worths[player]), "unforced", place + 1
-            elif can_give(otherwise[place], offer):
-                yield offer.gain(outcome.worths[player]), "forced", place + 1
+    for index in range(start, len(outcome.turns)):
+        offer = outcome.turns[index].proposal.mirrored
+        if part_in(outcome.turns[index], player) == "decliner":
+            if can_give(actual[index], offer):
+                yield offer.gain(outcome.worths[player]), "unforced", index + 1
+            elif can_give(changed[index], offer):
+                yield offer.gain(outcome.worths[player]), "forced", index + 1

@@ -1,9 +1,8 @@
-"""Scripted traders, what they can propose, and what a Bayesian among them believes.
+"""Scripted traders, their possible proposals, and Bayesian beliefs.
 
-All of them reason in cents and know only what their seat was told. A belief about another player is
-the set of what chips may be worth to that player, all of it equally likely: the prior is uniform,
-and what is learnt only rules possibilities out (Strategic Tradeoffs, section 5.3 and appendix A.3).
-Beliefs need numpy.
+They reason in cents and use only what they have observed. A belief about another player is the set
+of that player's possible values, all equally likely: the prior is uniform, and observations only
+exclude possibilities (Strategic Tradeoffs, section 5.3 and appendix A.3). Beliefs need numpy.
 """
 
 from bisect import bisect_left
@@ -24,94 +23,102 @@ from cheaptalk.games.chip_trading.events import (
 from cheaptalk.games.chip_trading.stocks import Holdings, Stock, can_give, read
 from cheaptalk.games.extras import needed
 from cheaptalk.games.tactics import Share
-from cheaptalk.rules import Action, Asked, Stream, strategy
+from cheaptalk.rules import Action, DecisionRequest, Stream, strategy
 
 
 class Room(Struct, frozen=True):
-    """Proposals that give the same chips for more or fewer of one colour.
+    """Proposals that give the same chips for different numbers of one colour.
 
     Attributes:
         give, amount: the chips given.
-        want: the colour wanted.
-        least, most: how many chips of it are wanted, from and to.
+        want: the colour requested.
+        min_wanted, max_wanted: the range of the number requested.
     """
 
     give: str
     amount: int
     want: str
-    least: int
-    most: int
+    min_wanted: int
+    max_wanted: int
 
     @property
     def range(self) -> range:
-        """How many chips can be wanted."""
-        return range(self.least, self.most + 1)
+        """The numbers of chips that can be requested."""
+        return range(self.min_wanted, self.max_wanted + 1)
 
-    def gain(self, wanted: int, worths: Mapping[str, int]) -> int:
-        """What the proposal that wants so many chips brings to whom chips are worth so much."""
-        return wanted * worths[self.want] - self.amount * worths[self.give]
+    def gain(self, amount_wanted: int, worths: Mapping[str, int]) -> int:
+        """Return the gain from requesting this number of chips, given values of chips."""
+        return amount_wanted * worths[self.want] - self.amount * worths[self.give]
 
-    def asking(self, wanted: int) -> Proposal:
-        """The proposal that wants so many chips."""
+    def proposal(self, amount_wanted: int) -> Proposal:
+        """Return the proposal that requests this number of chips."""
         return Proposal.unchecked(
-            give=self.give, give_amount=self.amount, want=self.want, want_amount=wanted
+            give=self.give, give_amount=self.amount, want=self.want, want_amount=amount_wanted
         )
 
 
-def held(asked: Asked) -> tuple[Stock, Stock]:
-    """What the seat holds, and the most that any other player holds of each colour."""
-    mine: Stock = {}
-    others: list[list[int]] = []
-    for player, stock in asked.event.stocks:
-        if player == asked.seat:
-            mine = dict(stock)
+def held(request: DecisionRequest) -> tuple[Stock, Stock]:
+    """Return the player's chips, and the maximum of each colour that any other player holds."""
+    stock_held: Stock = {}
+    rival_stocks: list[list[int]] = []
+    for player, stock in request.event.stocks:
+        if player == request.actor:
+            stock_held = dict(stock)
         else:
-            others.append([number for _, number in stock])
-    return mine, dict(zip(mine, map(max, zip(*others, strict=True)), strict=True))
+            rival_stocks.append([number for _, number in stock])
+    return stock_held, dict(zip(stock_held, map(max, zip(*rival_stocks, strict=True)), strict=True))
 
 
-def gainful(asked: Asked) -> list[Room]:
-    """The proposals that gain the seat something and that some other player can pay for.
+def gainful(request: DecisionRequest) -> list[Room]:
+    """Return the proposals that benefit the player and that another player can afford.
 
-    Where there are none, those that gain it something for a single chip, and nobody can pay for.
+    If there are none, return those that give a single chip and benefit the player, though no one
+    can afford them.
     """
-    worths = dict(asked.briefing.worths)
-    mine, most = held(asked)
+    worths = dict(request.briefing.worths)
+    stock_held, maxima = held(request)
     payable = [
-        Room(give, amount, want, least, most[want])
-        for give, stock in mine.items()
-        for want in mine
+        Room(give, amount, want, minimum, maxima[want])
+        for give, stock in stock_held.items()
+        for want in stock_held
         if give != want
         for amount in range(1, stock + 1)
-        if (least := amount * worths[give] // worths[want] + 1) <= most[want]
+        if (minimum := amount * worths[give] // worths[want] + 1) <= maxima[want]
     ]
     if payable:
         return payable
-    singles = [(give, want) for give in mine if mine[give] for want in mine if give != want]
-    enough = [worths[give] // worths[want] + 1 for give, want in singles]
+    singles = [
+        (give, want)
+        for give in stock_held
+        if stock_held[give]
+        for want in stock_held
+        if give != want
+    ]
+    minima = [worths[give] // worths[want] + 1 for give, want in singles]
     return [
-        Room(give, 1, want, least, least)
-        for (give, want), least in zip(singles, enough, strict=True)
+        Room(give, 1, want, minimum, minimum)
+        for (give, want), minimum in zip(singles, minima, strict=True)
     ]
 
 
-def drawn(rooms: list[Room], stream: Stream) -> Proposal:
-    """One of all the proposals in these rooms, each equally likely."""
-    ends = list(accumulate([room.most - room.least + 1 for room in rooms]))
-    place = stream.integer(1, ends[-1])
-    number = bisect_left(ends, place)
-    return rooms[number].asking(rooms[number].most - (ends[number] - place))
+def draw_proposal(rooms: list[Room], stream: Stream) -> Proposal:
+    """Draw one of all the proposals, each equally likely."""
+    ends = list(accumulate([room.max_wanted - room.min_wanted + 1 for room in rooms]))
+    draw = stream.integer(1, ends[-1])
+    number = bisect_left(ends, draw)
+    return rooms[number].proposal(rooms[number].max_wanted - (ends[number] - draw))
 
 
 np = needed("numpy")
 
 Learning = Literal["answers", "trades", "own", "nothing"]
 Possible = dict[str, Any]
-"""What chips may be worth to a player: for each colour an array, an entry for each possibility."""
-MOST = 1_000_000
-"""How many possibilities there may be."""
+"""The possible values of a player's chips: for each colour an array with one entry per possibility.
+"""
+MAX_VALUE_PROFILES = 1_000_000
+"""The maximum number of possibilities."""
 TIE = 1e-9
-"""By how much less, in proportion, expected gains are still the same."""
+"""The relative difference up to which expected gains are equal."""
 
 
 class Weighed(NamedTuple):
@@ -120,95 +127,104 @@ class Weighed(NamedTuple):
     give: str
     amounts: Any
     want: str
-    wanted: Any
+    wanted_amounts: Any
     expected: Any
 
-    def offer(self, place: int) -> Proposal:
-        """One of the proposals."""
-        give, want = int(self.amounts[place]), int(self.wanted[place])
+    def offer(self, index: int) -> Proposal:
+        """Return one of the proposals."""
+        give, want = int(self.amounts[index]), int(self.wanted_amounts[index])
         return Proposal.unchecked(
             give=self.give, give_amount=give, want=self.want, want_amount=want
         )
 
 
-def best_offer(asked: Asked, learning: Learning, stream: Stream) -> Proposal:
-    """The gainful proposal with the greatest expected gain, ties drawn from a stream.
+def best_offer(request: DecisionRequest, learning: Learning, stream: Stream) -> Proposal:
+    """Return the gainful proposal with the greatest expected gain; ties are broken at random.
 
-    Where nobody would accept any, all gainful ones are as good.
+    If no one would accept any, all gainful proposals are equally good.
     """
-    holdings = read(asked.event.stocks)
-    others = beliefs(asked, learning)
-    worths = dict(asked.briefing.worths)
+    holdings = read(request.event.stocks)
+    rivals = beliefs(request, learning)
+    worths = dict(request.briefing.worths)
     weighed = [
-        weigh(list(pair), worths, holdings, others)
-        for _, pair in groupby(gainful(asked), key=lambda room: (room.give, room.want))
+        weigh(list(pair), worths, holdings, rivals)
+        for _, pair in groupby(gainful(request), key=lambda room: (room.give, room.want))
     ]
-    enough = max(one.expected.max() for one in weighed) * (1 - TIE)
-    best = [(one, place) for one in weighed for place in np.flatnonzero(one.expected >= enough)]
-    one, place = stream.pick(best)
-    return one.offer(place)
+    threshold = max(options.expected.max() for options in weighed) * (1 - TIE)
+    best = [
+        (options, index)
+        for options in weighed
+        for index in np.flatnonzero(options.expected >= threshold)
+    ]
+    options, index = stream.pick(best)
+    return options.offer(index)
 
 
 def weigh(
-    rooms: list[Room], worths: dict[str, int], holdings: Holdings, others: dict[str, Possible]
+    rooms: list[Room], worths: dict[str, int], holdings: Holdings, rivals: dict[str, Possible]
 ) -> Weighed:
-    """Own gain times the probability that somebody accepts, for proposals of a pair of colours.
+    """Weigh proposals of one pair of colours: the gain times the probability of acceptance.
 
-    A player to whom a chip wanted is worth r times as much as a chip given gains by giving y for
-    x just if r < x / y. The others' values are independent.
+    A player for whom a requested chip is worth r times as much as a chip given gains by giving y
+    for x if and only if r < x / y. The other players' values are independent.
     """
     give, want = rooms[0].give, rooms[0].want
     amounts = np.repeat([room.amount for room in rooms], [len(room.range) for room in rooms])
-    wanted = np.concatenate([np.array(room.range) for room in rooms])
-    nobody = np.ones(len(wanted))
-    for player, possible in others.items():
+    wanted_amounts = np.concatenate([np.array(room.range) for room in rooms])
+    none_accept = np.ones(len(wanted_amounts))
+    for player, possible in rivals.items():
         ratios = np.sort(possible[want] / possible[give])
-        accepts = np.searchsorted(ratios, amounts / wanted) / len(ratios)
-        nobody *= 1 - np.where(wanted <= holdings[player][want], accepts, 0)
-    gain = wanted * worths[want] - amounts * worths[give]
-    return Weighed(give, amounts, want, wanted, gain * (1 - nobody))
+        accepts = np.searchsorted(ratios, amounts / wanted_amounts) / len(ratios)
+        none_accept *= 1 - np.where(wanted_amounts <= holdings[player][want], accepts, 0)
+    gain = wanted_amounts * worths[want] - amounts * worths[give]
+    return Weighed(give, amounts, want, wanted_amounts, gain * (1 - none_accept))
 
 
 def prior(briefing: Briefing) -> Possible:
-    """What chips may be worth to any other player.
+    """Return the possible values of any other player.
 
     Raises:
-        ValueError: there are more possibilities than beliefs can hold.
+        ValueError: there are too many possibilities.
     """
     (common, cents), *private = briefing.worths
     count = len(briefing.values) ** len(private)
-    if count > MOST:
-        raise ValueError(f"beliefs over {count:,} values of a player; {MOST:,} can be held")
+    if count > MAX_VALUE_PROFILES:
+        raise ValueError(
+            f"beliefs over {count:,} values of a player are too large; the maximum is "
+            f"{MAX_VALUE_PROFILES:,}"
+        )
     grid = np.meshgrid(*[np.array(briefing.values)] * len(private), indexing="ij")
     columns = zip((colour for colour, _ in private), grid, strict=True)
-    return {common: np.full(count, cents)} | {colour: one.ravel() for colour, one in columns}
+    return {common: np.full(count, cents)} | {colour: values.ravel() for colour, values in columns}
 
 
-def beliefs(asked: Asked, learning: Learning) -> dict[str, Possible]:
-    """What chips may be worth to each other player, after all that the seat has heard.
+def beliefs(request: DecisionRequest, learning: Learning) -> dict[str, Possible]:
+    """Return each other player's possible values, given all observations.
 
-    What contradicts all that is still thought possible, and so the assumption that others accept
-    just what they gain by, teaches nothing.
+    An observation that contradicts a belief, and therefore the assumption that players accept
+    exactly what benefits them, leaves it unchanged.
     """
-    start = prior(asked.briefing)
-    found = {player: start for player in asked.briefing.order if player != asked.seat}
+    start = prior(request.briefing)
+    believed = {player: start for player in request.briefing.order if player != request.actor}
     if learning == "nothing":
-        return found
+        return believed
     holdings: Holdings = {}
-    for event, _ in asked.heard:
+    for event, _ in request.heard:
         if isinstance(event, TurnEnded):
-            for player, trade, gainful in lessons(event, holdings, learning, asked.seat):
-                if player in found:
-                    found[player] = narrowed(found[player], trade, gainful)
+            for player, trade, gainful in training_examples(
+                event, holdings, learning, request.actor
+            ):
+                if player in believed:
+                    believed[player] = narrowed(believed[player], trade, gainful)
         elif isinstance(event, Turn | Offered):
             holdings = read(event.stocks)
-    return found
+    return believed
 
 
-def lessons(
+def training_examples(
     event: TurnEnded, holdings: Holdings, learning: Learning, seat: str
 ) -> Iterator[tuple[str, Proposal, bool]]:
-    """What a turn teaches: a player, a trade as this player sees it, and whether it gains by it."""
+    """Yield what a turn teaches: a player, the trade from its side, and whether it gains."""
     offer, trade = event.proposal, event.proposal.mirrored
     if learning == "own" and event.proposer != seat:
         return
@@ -223,109 +239,109 @@ def lessons(
 
 
 def narrowed(possible: Possible, trade: Proposal, gainful: bool) -> Possible:
-    """The possibilities in which a player gains by a trade, or does not; all if it is in none."""
+    """Return the possibilities in which a trade is gainful, or is not; all if none fits."""
     gain = trade.want_amount * possible[trade.want] - trade.give_amount * possible[trade.give]
     fits = (gain > 0) == gainful
-    return {colour: one[fits] for colour, one in possible.items()} if fits.any() else possible
+    return {colour: values[fits] for colour, values in possible.items()} if fits.any() else possible
 
 
 ACCEPT, DECLINE = Response(decision="accept"), Response(decision="decline")
 
 
-def response(asked: Asked, accept: bool) -> Response:
-    """The answer to the open proposal; who does not hold the chips wanted declines."""
-    return ACCEPT if accept and asked.event.able else DECLINE
+def response(request: DecisionRequest, accept: bool) -> Response:
+    """Return a response; a player without the requested chips declines."""
+    return ACCEPT if accept and request.event.able else DECLINE
 
 
-def gains(asked: Asked) -> bool:
-    """Whether the proposal that the seat is asked about would gain it something."""
-    offered: Offered = asked.event
+def gains(request: DecisionRequest) -> bool:
+    """Return whether the proposal would benefit the player."""
+    offered: Offered = request.event
     return offered.after > offered.worth
 
 
 @strategy("player")
-def random(asked: Asked, *, acceptance: Share = 0.5) -> Action:
-    """Propose any trade of chips at hand, and accept with a fixed probability.
+def random(request: DecisionRequest, *, acceptance: Share = 0.5) -> Action:
+    """Propose a random trade of available chips, and accept with a fixed probability.
 
-    Colours and numbers are drawn in turn, each equally likely, up to the most that the seat or
-    any other player holds.
+    Colours and numbers are drawn one after another, each equally likely, up to the maximum that the
+    player or any other player holds.
 
     Args:
         acceptance: the probability of accepting a proposal, in [0, 1].
     """
-    if isinstance(asked.event, Offered) and not asked.event.able:
+    if isinstance(request.event, Offered) and not request.event.able:
         return DECLINE
-    draw = asked.chance("move", asked.request)
-    if isinstance(asked.event, Offered):
-        return response(asked, draw.happens(acceptance))
-    mine, most = held(asked)
-    give = draw.pick([colour for colour, number in mine.items() if number])
-    want = draw.pick([colour for colour in mine if colour != give])
-    amount = draw.integer(1, mine[give])
-    wanted = draw.integer(1, max(1, most[want]))
-    return Proposal.unchecked(give=give, give_amount=amount, want=want, want_amount=wanted)
+    draw = request.chance("move", request.number)
+    if isinstance(request.event, Offered):
+        return response(request, draw.happens(acceptance))
+    stock, maxima = held(request)
+    give = draw.pick([colour for colour, number in stock.items() if number])
+    want = draw.pick([colour for colour in stock if colour != give])
+    amount = draw.integer(1, stock[give])
+    amount_wanted = draw.integer(1, max(1, maxima[want]))
+    return Proposal.unchecked(give=give, give_amount=amount, want=want, want_amount=amount_wanted)
 
 
 @strategy("player")
-def zero_intelligence(asked: Asked) -> Action:
-    """Propose any trade that gains something, and accept any that does.
+def zero_intelligence(request: DecisionRequest) -> Action:
+    """Propose any gainful trade, and accept any.
 
-    Gode and Sunder (1993), traders under a budget constraint, on chips: each gainful proposal
-    that another player can pay for is equally likely.
+    Traders under a budget constraint (Gode and Sunder 1993), applied to chips: each gainful
+    proposal that another player can afford is equally likely.
     """
-    if isinstance(asked.event, Offered):
-        return response(asked, gains(asked))
-    return drawn(gainful(asked), asked.chance("move", asked.request))
+    if isinstance(request.event, Offered):
+        return response(request, gains(request))
+    return draw_proposal(gainful(request), request.chance("move", request.number))
 
 
 @strategy("player")
-def greedy(asked: Asked) -> Action:
-    """Propose what would gain most and another player can pay for, and accept any gain.
+def greedy(request: DecisionRequest) -> Action:
+    """Propose the trade with the greatest gain that another player can afford, and accept any gain.
 
-    Whether anybody would accept it is not asked: the opposite of a fair trade.
+    Whether another player would accept it doesn't matter: the opposite of a fair trade.
     """
-    if isinstance(asked.event, Offered):
-        return response(asked, gains(asked))
-    worths = dict(asked.briefing.worths)
-    best = max(gainful(asked), key=lambda room: room.gain(room.most, worths))
-    return best.asking(best.most)
+    if isinstance(request.event, Offered):
+        return response(request, gains(request))
+    worths = dict(request.briefing.worths)
+    best = max(gainful(request), key=lambda room: room.gain(room.max_wanted, worths))
+    return best.proposal(best.max_wanted)
 
 
 @strategy("player")
-def one_for_one(asked: Asked) -> Action:
+def one_for_one(request: DecisionRequest) -> Action:
     """Propose the trade of one chip for one that gains most, and accept no worse terms.
 
     The fair trades that people mostly proposed in the study (Strategic Tradeoffs, section 6.2.1).
-    It accepts what gains it something and takes no more chips than it brings. Where no trade of
-    one for one gains it anything, it proposes the one that gains it least.
+    It accepts gainful trades that take no more chips than they bring. If no one-for-one trade is
+    gainful, it proposes the trade with the smallest gain.
     """
-    if isinstance(asked.event, Offered):
-        offer = asked.event.proposal
-        return response(asked, gains(asked) and offer.give_amount >= offer.want_amount)
-    worths = dict(asked.briefing.worths)
-    rooms = gainful(asked)
-    fair = [room for room in rooms if room.least <= room.amount <= room.most]
+    if isinstance(request.event, Offered):
+        offer = request.event.proposal
+        return response(request, gains(request) and offer.give_amount >= offer.want_amount)
+    worths = dict(request.briefing.worths)
+    rooms = gainful(request)
+    fair = [room for room in rooms if room.min_wanted <= room.amount <= room.max_wanted]
     if fair:
         best = max(fair, key=lambda room: room.gain(room.amount, worths))
-        return best.asking(best.amount)
-    least = min(rooms, key=lambda room: room.gain(room.least, worths))
-    return least.asking(least.least)
+        return best.proposal(best.amount)
+    smallest = min(rooms, key=lambda room: room.gain(room.min_wanted, worths))
+    return smallest.proposal(smallest.min_wanted)
 
 
 @strategy("player")
-def bayesian(asked: Asked, *, learning: Learning = "answers") -> Action:
-    """Propose what gains most, times the probability that somebody accepts, and learn from answers.
+def bayesian(request: DecisionRequest, *, learning: Learning = "answers") -> Action:
+    """Maximise the gain times the probability of acceptance, learning from responses.
 
-    It takes others to accept just what they can pay for and gain by, and does so itself. Ties are
-    broken at random. Where nobody could accept anything that gains it something, it proposes any
-    such trade.
+    It assumes that other players accept exactly the trades that they can afford and that benefit
+    them, and does so itself. Ties are broken at random. If no one could accept any gainful trade,
+    it proposes any such trade.
 
     Args:
-        learning: what it learns from. "answers": that a partner gains by a trade and, where
-            nobody accepts, that all who could pay do not. "trades": also that the proposer gains
-            by the trade, as the paper's text has it. "own": answers to its own proposals.
-            "nothing": it keeps the prior.
+        learning: the observations used. "answers": a partner gains by a trade; if no one accepts,
+            no player who could afford it does. "trades": in addition, the proposer gains by a
+            trade, as in the paper's text. "own": responses to its own proposals. "nothing": the
+            prior is kept.
     """
-    if isinstance(asked.event, Offered):
-        return response(asked, gains(asked))
-    return best_offer(asked, learning, asked.chance("move", asked.request))
+    if isinstance(request.event, Offered):
+        return response(request, gains(request))
+    return best_offer(request, learning, request.chance("move", request.number))

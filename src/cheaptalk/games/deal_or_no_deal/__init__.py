@@ -1,8 +1,8 @@
 """Deal or No Deal: free talk about books, hats and balls, then private proposals."""
 
-from cheaptalk.games.deal_or_no_deal import events, measures, rules, strategies
-from cheaptalk.rules import GameBox
+from cheaptalk.games.deal_or_no_deal import events, metrics, rules, strategies
+from cheaptalk.rules import GameSpec
 
-__all__ = ["BOX", "events", "measures", "rules", "strategies"]
+__all__ = ["SPEC", "events", "metrics", "rules", "strategies"]
 
-BOX = GameBox.of(__name__, codecs={"tagged": "tagged"})
+SPEC = GameSpec.of(__name__, codecs={"tagged": "tagged"})

@@ -1,9 +1,9 @@
-"""Contexts: what there is to divide and what it is worth to each player.
+"""Contexts: the items to divide and their values for each player.
 
-A context is a pool of books, hats and balls, and for each player what one piece of each kind is
-worth, in points. Which are legal follows from a rule (Liao, Tomlin and Klein 2024, section 2;
-Lewis et al. 2017), so they need no file: there are 5,295. The 4,086 of the published file are
-among them and can be read with :func:`read_contexts`. (The paper counts 4,186 in that file.)
+A context consists of a pool of books, hats and balls, and of each player's value of one item of
+each kind, in points. The legal contexts follow from a rule (Liao, Tomlin and Klein 2024, section 2;
+Lewis et al. 2017), so no file is needed: there are 5,295. They include the 4,086 of the published
+file, which :func:`read_contexts` can read. (The paper counts 4,186 in that file.)
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from typing import Annotated, TypeAlias, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
+from cheaptalk.atomic_files import read_whole
 from cheaptalk.rules import CheaptalkError, Value, explain
-from cheaptalk.whole_files import read_whole
 
 N = TypeVar("N", int, float)
 KINDS = ("books", "hats", "balls")
@@ -23,47 +23,47 @@ Triple: TypeAlias = tuple[int, int, int]
 """A number for each kind, in the order of :data:`KINDS`."""
 
 PILE = 10
-"""What the whole pool is worth to each player, in points."""
+"""The value of the whole pool to each player, in points."""
 PIECES = range(5, 8)
-"""How many pieces a pool can have."""
-MOST = 4
-"""How many pieces of one kind a pool can have."""
+"""The possible numbers of items in a pool."""
+MAX_COUNT = 4
+"""The maximum number of items of one kind."""
 
-Count = Annotated[int, Field(ge=1, le=MOST, strict=True)]
+Count = Annotated[int, Field(ge=1, le=MAX_COUNT, strict=True)]
 Points = Annotated[int, Field(ge=0, le=PILE, strict=True)]
 
 
 def worth(values: Sequence[N], bundle: Triple) -> N:
-    """What a bundle is worth at these values, in points."""
+    """Return the value of a bundle in points."""
     book, hat, ball = values
     books, hats, balls = bundle
     return book * books + hat * hats + ball * balls
 
 
 @cache
-def bundles(most: Triple) -> tuple[Triple, ...]:
-    """All bundles with at most so many of each kind: all that a player can claim from a pool."""
-    books, hats, balls = most
+def bundles(maxima: Triple) -> tuple[Triple, ...]:
+    """Return all bundles with at most these counts: all possible claims to a pool."""
+    books, hats, balls = maxima
     return tuple(product(range(books + 1), range(hats + 1), range(balls + 1)))
 
 
 def rest(counts: Triple, claim: Triple) -> Triple:
-    """What a claim leaves of the pool; the one claim that fits it."""
+    """Return what a claim leaves of the pool; the only claim that is compatible with it."""
     return counts[0] - claim[0], counts[1] - claim[1], counts[2] - claim[2]
 
 
 class Context(Value):
-    """A pool and both players' values, legal by the rule.
+    """A pool and both players' values.
 
-    A pool has 5 to 7 pieces, 1 to 4 of each kind. The whole of it is worth 10 points to each
-    player, every kind is worth something to somebody, and no division gives both players 10:
-    given the rest, this means that some kind is worth something to both.
+    A pool has 5 to 7 items, 1 to 4 of each kind. It is worth 10 points to each player, every kind
+    has a positive value for at least one player, and no division gives both players 10: therefore
+    at least one kind has a positive value for both.
     """
 
     counts: tuple[Count, Count, Count]
-    """How many books, hats and balls there are."""
+    """The numbers of books, hats and balls."""
     values: tuple[tuple[Points, Points, Points], tuple[Points, Points, Points]]
-    """What a book, a hat and a ball are worth to player 1, and to player 2, in points."""
+    """The values of a book, a hat and a ball to player 1 and to player 2, in points."""
 
     @model_validator(mode="after")
     def _is_legal(self) -> "Context":
@@ -72,9 +72,9 @@ class Context(Value):
                 f"a pool has {PIECES[0]} to {PIECES[-1]} pieces, not {sum(self.counts)}"
             )
         for number, values in enumerate(self.values, start=1):
-            whole = worth(values, self.counts)
-            if whole != PILE:
-                raise ValueError(f"the pool must be worth {PILE} to player {number}, not {whole}")
+            total = worth(values, self.counts)
+            if total != PILE:
+                raise ValueError(f"the pool must be worth {PILE} to player {number}, not {total}")
         pairs = dict(zip(KINDS, zip(*self.values, strict=True), strict=True))
         for kind, pair in pairs.items():
             if not any(pair):
@@ -86,35 +86,35 @@ class Context(Value):
 
 @cache
 def all_contexts() -> tuple[Context, ...]:
-    """All legal contexts: 5,295, of which each is another one when the players change places."""
-    pools = [counts for counts in bundles((MOST, MOST, MOST)) if all(counts)]
+    """Return all 5,295 legal contexts; swapping the players turns each into another one."""
+    pools = [counts for counts in bundles((MAX_COUNT, MAX_COUNT, MAX_COUNT)) if all(counts)]
     return tuple(
-        Context(counts=counts, values=(mine, theirs))
+        Context(counts=counts, values=(first, second))
         for counts in pools
         if sum(counts) in PIECES
-        for mine, theirs in product(_worth_a_pile(counts), repeat=2)
-        if all(map(max, mine, theirs)) and any(map(min, mine, theirs))
+        for first, second in product(_worth_a_pile(counts), repeat=2)
+        if all(map(max, first, second)) and any(map(min, first, second))
     )
 
 
 def _worth_a_pile(counts: Triple) -> list[Triple]:
-    """The values at which this pool is worth what a pool must be."""
+    """Return the values at which this pool has the required total."""
     return [values for values in bundles((PILE, PILE, PILE)) if worth(values, counts) == PILE]
 
 
 class BadContexts(CheaptalkError, ValueError):
-    """A file that holds no contexts; the message names file and line."""
+    """A file without valid contexts; the message names the file and the line."""
 
 
 def read_contexts(path: str | Path) -> tuple[Context, ...]:
-    """The contexts of a file in the published format, in its order.
+    """Return the contexts of a file in the published format, in its order.
 
-    A context is two consecutive lines, player 1's and player 2's, of six whole numbers: count and
-    value of books, of hats and of balls. (The published code never draws the last context of its
-    file, by an off-by-one; here it is one like all others.)
+    A context is two consecutive lines, for player 1 and player 2, of six integers: count and value
+    of books, of hats and of balls. (An off-by-one error in the published code never draws the last
+    context of its file; here all are drawn.)
 
     Raises:
-        BadContexts: the file cannot be read, or a line holds no context.
+        BadContexts: the file can't be read, or a line contains no context.
     """
     try:
         lines = read_whole(Path(path)).splitlines()
@@ -130,14 +130,14 @@ def read_contexts(path: str | Path) -> tuple[Context, ...]:
 
 
 def _context(path: str | Path, lines: list[str], first: int) -> Context:
-    """The context that begins at this line, counted from 0."""
-    (counts, mine), (others, theirs) = (
+    """Return the context that begins at a line, counted from 0."""
+    (counts, first_values), (second_counts, second_values) = (
         _counts_and_values(path, lines, number) for number in (first, first + 1)
     )
-    if counts != others:
+    if counts != second_counts:
         raise BadContexts(f"{path}, line {first + 2}: the counts differ from the line before")
     try:
-        return Context.model_validate({"counts": counts, "values": (mine, theirs)})
+        return Context.model_validate({"counts": counts, "values": (first_values, second_values)})
     except ValidationError as error:
         raise BadContexts(f"{path}, line {first + 1}: {explain(error)}") from error
 
@@ -145,8 +145,10 @@ def _context(path: str | Path, lines: list[str], first: int) -> Context:
 def _counts_and_values(
     path: str | Path, lines: list[str], number: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    words = lines[number].split()
-    if len(words) != 2 * len(KINDS) or not all(w.isascii() and w.isdigit() for w in words):
+    fields = lines[number].split()
+    if len(fields) != 2 * len(KINDS) or not all(
+        field.isascii() and field.isdigit() for field in fields
+    ):
         raise BadContexts(f"{path}, line {number + 1}: must be six whole numbers")
-    numbers = tuple(map(int, words))
+    numbers = tuple(map(int, fields))
     return numbers[::2], numbers[1::2]

@@ -106,15 +106,15 @@ def _claims(sentence: str) -> Iterator[tuple[str, int]]:
     """Yield the counts of each list of items that plain words begin or end."""
     counts: list[tuple[str, int]] = []
     plainly = False
-    parts = [words.strip() for words in BREAK.split(sentence)]
+    phrases = [phrase.strip() for phrase in BREAK.split(sentence)]
     # "a, and b" has nothing between its two separators; "" ends the last list
-    for words in (*filter(None, parts), ""):
-        part = PART.fullmatch(words)
-        if part is None or part["stated"]:
+    for phrase in (*filter(None, phrases), ""):
+        match = PART.fullmatch(phrase)
+        if match is None or match["stated"]:
             yield from counts if plainly else ()
             counts, plainly = [], False
-        if part is None:
+        if match is None:
             continue
-        plainly = plainly or bool(part["stated"] or part["closed"])
-        if part["number"]:
-            counts.append((part["kind"], number_of(part["number"])))
+        plainly = plainly or bool(match["stated"] or match["closed"])
+        if match["number"]:
+            counts.append((match["kind"], number_of(match["number"])))

@@ -1,9 +1,9 @@
-"""What a dialogue comes to: the offer on the table, whether it was accepted, what is inconsistent.
+"""The state of a dialogue: the current offer, its acceptance, and inconsistencies.
 
-An exact check holds what players say and claim against the context. It finds the three
-inconsistencies that Liao, Tomlin and Klein (2024, figure 8) have a language model judge: impossible
-counts, false statements of one's own values, and claims that break what was agreed. It reads plain
-patterns only and says nothing of what it cannot read, so that its rates are lower bounds.
+An exact check compares messages and claims with the context. It detects the three inconsistencies
+that a language model judges in Liao, Tomlin and Klein (2024, figure 8): impossible counts, false
+statements of one's own values, and claims that break an agreement. It reads only plain patterns and
+ignores all other text, so its rates are lower bounds.
 """
 
 import re
@@ -29,22 +29,22 @@ from cheaptalk.games.deal_or_no_deal.talk import (
 
 
 class Move(NamedTuple):
-    """What a player did in its turn."""
+    """A player's action in its turn."""
 
     player: str
     action: MessageOrProposal | Proposal
 
     @property
     def message(self) -> str | None:
-        """What it said; None where it proposed."""
+        """The message; None for a proposal."""
         return self.action.message if isinstance(self.action, MessageOrProposal) else None
 
 
 class Standing(NamedTuple):
-    """The division that was offered last, as player 1's part; by whom, and whether accepted.
+    """The last offered division as player 1's part, its proposer, and whether it is accepted.
 
-    No division where nothing that can be read was offered, or something of items was said since
-    that cannot be read.
+    There is no division if no readable offer was made, or if a later message about items can't be
+    read.
     """
 
     division: Triple | None = None
@@ -52,51 +52,51 @@ class Standing(NamedTuple):
     agreed: bool = False
 
     def part(self, counts: Triple, player: str) -> Triple | None:
-        """What the division gives a player."""
+        """Return what the division gives a player."""
         return None if self.division is None else part(self.division, counts, player)
 
 
 def part(division: Triple, counts: Triple, player: str) -> Triple:
-    """A player's part of a division given as player 1's part, and the other way round."""
+    """Return a player's part of a division given as player 1's part, and vice versa."""
     return division if player == PLAYERS[0] else rest(counts, division)
 
 
 def standing(counts: Triple, moves: Iterable[Move]) -> Standing:
-    """What lies on the table after these moves.
+    """Return the current offer after these moves.
 
-    An offer is agreed on when the partner plainly accepts it, until one of them says anything
-    else of items.
+    An offer is agreed on when the partner plainly accepts it, until either player says anything
+    else about items.
     """
-    now = Standing()
+    table = Standing()
     for move in moves:
         player, text = move.player, move.message
         if text is None:
             continue
-        mine = now.part(counts, player)
-        if mine is not None and player != now.proposer and accepts(text, counts, mine):
-            now = now._replace(agreed=True)
+        own_part = table.part(counts, player)
+        if own_part is not None and player != table.proposer and accepts(text, counts, own_part):
+            table = table._replace(agreed=True)
             continue
         claim = read_offer(text, counts)
         if claim is not None:
-            repeated = now.agreed and claim == mine
-            now = now if repeated else Standing(part(claim, counts, player), player)
+            repeated = table.agreed and claim == own_part
+            table = table if repeated else Standing(part(claim, counts, player), player)
         elif speaks_of_items(text):
-            now = Standing()
-    return now
+            table = Standing()
+    return table
 
 
 VALUED = re.compile(
     rf"\b({KIND}) (?:is|are) (?:each )?worth (?:only |just )?(?!an?\b)({NUMBER}|nothing)\b"
     r"(?![.,/-]\d| (?:or|to \d|more|less|times))"
 )
-MINE = re.compile(r"\b(?:to|for) me\b|\bmy\b")
-NOT_MINE = re.compile(r"\b(?:you|your|if)\b")
+FIRST_PERSON = re.compile(r"\b(?:to|for) me\b|\bmy\b")
+SECOND_PERSON = re.compile(r"\b(?:you|your|if)\b")
 
 Fault = Literal["impossible count", "false value", "broken agreement"]
 
 
 class Inconsistency(NamedTuple):
-    """A player's fault, in a turn counted from 1."""
+    """A player's inconsistency in a turn, counted from 1."""
 
     turn: int
     player: str
@@ -104,7 +104,7 @@ class Inconsistency(NamedTuple):
 
 
 def inconsistencies(context: Context, moves: Sequence[Move]) -> Iterator[Inconsistency]:
-    """All inconsistencies of a game in order, each fault once a turn."""
+    """Yield all inconsistencies of a game in order, each kind at most once per turn."""
     table = standing(context.counts, moves)
     for turn, move in enumerate(moves, start=1):
         values = context.values[PLAYERS.index(move.player)]
@@ -120,7 +120,7 @@ def inconsistencies(context: Context, moves: Sequence[Move]) -> Iterator[Inconsi
 
 
 def names_too_many(message: str, counts: Triple) -> bool:
-    """Whether a message plainly states more items of a kind than there are.
+    """Return whether a message plainly states more items of a kind than exist.
 
     See :func:`.stated_counts` for the sentences that are read.
     """
@@ -129,23 +129,23 @@ def names_too_many(message: str, counts: Triple) -> bool:
 
 @lru_cache(maxsize=REMEMBERED)
 def stated_values(message: str) -> tuple[tuple[str, int], ...]:
-    """The values that a speaker plainly gives as its own: the word for the items, and points."""
+    """Return the values that a speaker plainly states as its own: words for items, and points."""
     return tuple(
         (noun, 0 if number == "nothing" else number_of(number))
         for sentence in sentences(message)
-        if MINE.search(sentence) and not NOT_MINE.search(sentence)
+        if FIRST_PERSON.search(sentence) and not SECOND_PERSON.search(sentence)
         for noun, number in VALUED.findall(sentence)
     )
 
 
 def misstates(message: str, counts: Triple, values: Triple) -> bool:
-    """Whether a message states a value of the speaker's that is false.
+    """Return whether a message misstates a value of the speaker.
 
-    "The books are worth 6" may mean each of them or all: either is taken for true.
+    "The books are worth 6" may refer to each of them or to all; both readings count as true.
     """
     for noun, stated in stated_values(message):
         kind = kind_of(noun)
-        together = values[kind] * counts[kind] if noun.endswith("s") else values[kind]
-        if stated not in (values[kind], together):
+        total = values[kind] * counts[kind] if noun.endswith("s") else values[kind]
+        if stated not in (values[kind], total):
             return True
     return False

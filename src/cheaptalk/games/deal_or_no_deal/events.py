@@ -1,4 +1,4 @@
-"""What is asked and told in Deal or No Deal: the actions and events of its rules."""
+"""Actions and events of Deal or No Deal."""
 
 from typing import Annotated, Literal
 
@@ -10,7 +10,7 @@ from cheaptalk.rules import Action, Event, Message, Whole
 Claimed = Annotated[Whole, Field(ge=0)]
 
 Ending = Literal["agreement", "mismatch", "out of turns", "aborted"]
-"""How a game can end: proposals that fit, that do not, none or one alone, or an abort."""
+"""How a game can end: matching claims, other claims, fewer than two claims, or an abort."""
 
 
 class Proposal(Action):
@@ -45,20 +45,20 @@ class MessageOrProposal(Action):
 
     @classmethod
     def propose(cls, claim: Triple) -> "MessageOrProposal":
-        """The proposal to claim these numbers of books, hats and balls."""
+        """Return the proposal that claims these numbers of books, hats and balls."""
         books, hats, balls = claim
         return cls(books=books, hats=hats, balls=balls)
 
     @property
     def claim(self) -> Triple | None:
-        """The claimed numbers of books, hats and balls; None in a message."""
+        """The claimed numbers of books, hats and balls; None for a message."""
         if self.books is None or self.hats is None or self.balls is None:
             return None
         return self.books, self.hats, self.balls
 
 
 class Briefing(Event):
-    """What a seat knows at the start: the pool and its own values, in points.
+    """The information of a seat at the start: the pool and its own values, in points.
 
     ``objective`` is the weight of the partner's points in its payoff, ``turns`` the limit, and
     ``first`` whether it moves first.
@@ -73,9 +73,9 @@ class Briefing(Event):
 
 
 class YourTurn(Event):
-    """The seat sends a message or proposes; ``message`` is what the partner has just said.
+    """The seat's turn to send a message or propose; ``message`` is the partner's last message.
 
-    It is None in the first turn, when nobody has said anything.
+    It is None in the first turn.
     """
 
     turn: int
@@ -85,7 +85,7 @@ class YourTurn(Event):
 
 
 class ProposalMade(Event):
-    """The partner has proposed, in private: the talk is over and the seat must propose too."""
+    """The partner has proposed privately: the talk is over and the seat must propose too."""
 
     turn: int
     turns: int
@@ -93,11 +93,11 @@ class ProposalMade(Event):
 
 
 class GameOver(Event):
-    """How the game ended, what this seat's claim is worth to it, and its payoff.
+    """The ending, the value of the seat's claim to it, and its payoff.
 
-    ``points`` is None without an agreement. ``partner_points`` is what the partner's claim is worth
-    to the partner; it is told where it follows from the payoff, and None elsewhere. The partner's
-    claim and values are not told.
+    ``points`` is None without an agreement. ``partner_points`` is the value of the partner's claim
+    to the partner if it follows from the payoff, else None. The partner's claim and values aren't
+    shown.
     """
 
     ending: Ending

@@ -24,14 +24,25 @@ from cheaptalk.games.deal_or_no_deal.events import (
     ProposalMade,
     YourTurn,
 )
-from cheaptalk.rules import Ask, Chance, Deal, Event, Forfeited, Game, Outcome, Play, Secret, Tell
+from cheaptalk.rules import (
+    Ask,
+    Chance,
+    Event,
+    Forfeited,
+    Game,
+    Instance,
+    Outcome,
+    Play,
+    Secret,
+    Tell,
+)
 
 OBJECTIVES = {"self": 0.0, "coop": 1.0, "comp": -1.0}
-"""The objectives that the paper plays, by the names of its code."""
+"""The objectives in the paper, by their names in its code."""
 
 
 def _named(objective: Any) -> Any:
-    """The weight that a name stands for; a number as it is."""
+    """Convert the name of an objective to its weight."""
     if isinstance(objective, str):
         if objective not in OBJECTIVES:
             raise ValueError(f"must be {', '.join(OBJECTIVES)} or a number from -1 to 1")
@@ -44,9 +55,9 @@ Objective: TypeAlias = Annotated[float, BeforeValidator(_named), Field(ge=-1, le
 
 
 def paid(points: tuple[int, int], objective: float) -> tuple[float, float]:
-    """What both players get: own points plus the objective's share of the partner's."""
-    mine, theirs = points
-    return mine + objective * theirs, theirs + objective * mine
+    """Return both players' payoffs: own points plus the objective times the partner's points."""
+    first, second = points
+    return first + objective * second, second + objective * first
 
 
 Move: TypeAlias = MessageOrProposal | Proposal
@@ -54,26 +65,26 @@ Player: TypeAlias = Literal["player_1", "player_2"]
 PLAYERS: tuple[Player, Player] = ("player_1", "player_2")
 
 
-class Opening(Deal):
-    """The context, and who moves first."""
+class Opening(Instance):
+    """The context, and the player who moves first."""
 
     context: Context
     first: Player
 
     @property
     def order(self) -> tuple[Player, ...]:
-        """The players in the order in which they take turns."""
+        """The players in the order of their turns."""
         return PLAYERS if self.first == "player_1" else PLAYERS[::-1]
 
 
 class Division(Outcome):
-    """How the game ended.
+    """The outcome of a game.
 
     Attributes:
-        ending: in which of the possible ways.
-        turns: the messages and proposals that were made.
-        claims: what player 1 and player 2 proposed to claim; None where one did not propose.
-        points: what the claims are worth to those who made them; None without an agreement.
+        ending: how it ended.
+        turns: the number of messages and proposals.
+        claims: the claims of player 1 and player 2; None for a player who did not propose.
+        points: the values of the claims to those who made them; None without an agreement.
         aborted_by: the player whose failure to answer ended the game.
     """
 
@@ -87,12 +98,12 @@ class Division(Outcome):
 class DealOrNoDeal(Game):
     """Talk, then private proposals (Lewis et al. 2017; Liao, Tomlin and Klein 2024, section 2).
 
-    Two players divide books, hats and balls. Both see the pool; what a piece is worth to a player
-    only that player knows. They take turns to send a message. Either can propose instead, once
-    something has been said: it claims pieces for itself, in private, and the partner must then
-    propose too. If the two claims add up to exactly the pool, each player is paid
-    X + objective * Y, where X is what its own claim is worth to it and Y what the partner's is
-    worth to the partner, in points. Otherwise both get nothing. A coin decides who begins.
+    Two players divide books, hats and balls. Both see the pool, but a player's values are private.
+    They take turns to send messages. After the first message, either can propose instead: it
+    privately claims items for itself, and the partner must then propose too. If the two claims add
+    up to exactly the pool, each player is paid X + objective * Y, where X is the value of its own
+    claim to it and Y the value of the partner's claim to the partner, in points. Otherwise both get
+    nothing. The player who moves first is drawn at random.
 
     A player that finally fails to answer aborts the game, and both get nothing.
     """
@@ -103,7 +114,7 @@ class DealOrNoDeal(Game):
     roles = ("player",)
     events = (Briefing, YourTurn, ProposalMade, GameOver)
     actions = (MessageOrProposal, Proposal)
-    deal_type = Opening
+    instance_type = Opening
     outcome_type = Division
     tries = 5
     forfeit = "The game is aborted and both players get 0, which counts as a score."
@@ -115,44 +126,44 @@ class DealOrNoDeal(Game):
     competitive.
     """
     turns: int = Field(default=50, ge=3, le=1_000, strict=True)
-    """How many messages and proposals there can be in all."""
+    """The maximum number of messages and proposals in total."""
     contexts: tuple[Context, ...] = ()
-    """The contexts to draw from, each equally likely; every legal one if none are given."""
+    """The contexts to draw from, each equally likely; by default all legal contexts."""
 
     @property
-    def places(self) -> dict[str, str]:
-        """Two players."""
+    def seats(self) -> dict[str, str]:
+        """The seats of the two players."""
         return dict.fromkeys(PLAYERS, "player")
 
-    def deal(self, chance: Chance) -> Opening:
+    def draw_instance(self, chance: Chance) -> Opening:
         context = chance("context").pick(self.contexts or all_contexts())
         return Opening.unchecked(context=context, first=chance("first").pick(PLAYERS))
 
-    def play(self, deal: Opening, chance: Chance) -> Play[Division]:
+    def play(self, instance: Opening, chance: Chance) -> Play[Division]:
         for player in PLAYERS:
-            yield Tell(player, self._briefing(deal, player))
+            yield Tell(player, self._briefing(instance, player))
         moves: list[Move] = []
         failed = None
         try:
-            yield from self._negotiation(deal, moves)
+            yield from self._negotiation(instance, moves)
         except Forfeited as failure:
-            (failed,) = failure.seats
-        division = _division(deal, moves, failed)
+            (failed,) = failure.actors
+        division = _division(instance, moves, failed)
         for player in PLAYERS:
             yield Tell(player, self._game_over(division, player))
         return division
 
-    def _negotiation(self, deal: Opening, moves: list[Move]) -> Play[None]:
-        """Ask for moves in turn and add them to the list, to the second proposal or the limit."""
-        counts = deal.context.counts
+    def _negotiation(self, instance: Opening, moves: list[Move]) -> Play[None]:
+        """Request moves and append them to the list, until the second proposal or the limit."""
+        counts = instance.context.counts
         message: str | None = None
-        order = deal.order
+        order = instance.order
         for turn in range(1, self.turns + 1):
             player, partner = order if turn % 2 else order[::-1]
             if moves and moves[-1].claim is not None:
                 objection = partial(_beyond_the_pool, counts)
-                made = ProposalMade(turn, self.turns, partner)
-                moves.append((yield Ask(player, Proposal, made, objection)))
+                proposal_made = ProposalMade(turn, self.turns, partner)
+                moves.append((yield Ask(player, Proposal, proposal_made, objection)))
                 return
             event = YourTurn(turn, self.turns, partner, message)
             objection = partial(_objection, counts, turn)
@@ -160,50 +171,52 @@ class DealOrNoDeal(Game):
             moves.append(move)
             message = move.message
 
-    def _briefing(self, deal: Opening, player: str) -> Briefing:
+    def _briefing(self, instance: Opening, player: str) -> Briefing:
         number = PLAYERS.index(player)
         return Briefing(
             PLAYERS[1 - number],
-            deal.context.counts,
-            deal.context.values[number],
+            instance.context.counts,
+            instance.context.values[number],
             self.objective,
             self.turns,
-            player == deal.first,
+            player == instance.first,
         )
 
     def _game_over(self, division: Division, player: str) -> GameOver:
-        mine, theirs = division.points or (None, None)
+        own_points, partner_points = division.points or (None, None)
         partner, payoff = PLAYERS[1], self.payoffs(division)[player]
         if player == PLAYERS[1]:
-            mine, theirs, partner = theirs, mine, PLAYERS[0]
-        return GameOver(division.ending, partner, mine, theirs if self.objective else None, payoff)
+            own_points, partner_points, partner = partner_points, own_points, PLAYERS[0]
+        return GameOver(
+            division.ending, partner, own_points, partner_points if self.objective else None, payoff
+        )
 
     def payoffs(self, outcome: Division) -> dict[str, float]:
-        """Own points plus the objective's share of the partner's; 0 and 0 without an agreement."""
+        """Own points plus the objective times the partner's; 0 and 0 without an agreement."""
         return dict(zip(PLAYERS, paid(outcome.points or (0, 0), self.objective), strict=True))
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
-        """10 lambda or 0 at least, 10 + 9 lambda or 10 at most: never do both players have 10."""
+        """At least 10 lambda or 0, at most 10 + 9 lambda or 10: never do both have 10."""
         low, high = min(0.0, PILE * self.objective), max(0.0, (PILE - 1) * self.objective)
         return {"player": (low, PILE + high)}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """Both players' points are 19 together at the most, and each counts 1 + lambda times."""
+        """At most 19 points in total, each counted 1 + lambda times."""
         return {"player": (0.0, (1 + self.objective) * (2 * PILE - 1))}
 
-    def secrets(self, deal: Opening) -> Iterator[Secret]:
-        """Another legal context that differs in one player's values alone, for each player."""
-        counts, values = deal.context.counts, deal.context.values
+    def secrets(self, instance: Opening) -> Iterator[Secret]:
+        """Yield for each player another legal context that differs only in that player's values."""
+        counts, values = instance.context.counts, instance.context.values
         for number, player in enumerate(PLAYERS):
-            for other in all_contexts():
-                same_partner = other.values[1 - number] == values[1 - number]
-                if other.counts == counts and same_partner and other != deal.context:
-                    changed = deal.model_copy(update={"context": other})
-                    yield Secret(frozenset({player}), self, changed, self._tells_points)
+            for context in all_contexts():
+                same_partner = context.values[1 - number] == values[1 - number]
+                if context.counts == counts and same_partner and context != instance.context:
+                    changed = instance.model_copy(update={"context": context})
+                    yield Secret(frozenset({player}), self, changed, self._reveals_points)
                     break
 
-    def _tells_points(self, event: Event) -> bool:
-        """Whether an event lets a player work out its partner's points."""
+    def _reveals_points(self, event: Event) -> bool:
+        """Return whether an event lets a player infer its partner's points."""
         return isinstance(event, GameOver) and self.objective != 0
 
 
@@ -218,19 +231,19 @@ def _objection(counts: Triple, turn: int, move: MessageOrProposal) -> str | None
 def _beyond_the_pool(counts: Triple, proposal: Move) -> str | None:
     for kind, claimed, count in zip(KINDS, proposal.claim or (), counts, strict=True):
         if not 0 <= claimed <= count:
-            few = "is only 1" if count == 1 else f"are only {count}"
-            return f"{claimed} {kind} cannot be claimed: there {few}"
+            available = "is only 1" if count == 1 else f"are only {count}"
+            return f"{claimed} {kind} cannot be claimed: there {available}"
     return None
 
 
-def _division(deal: Opening, moves: list[Move], failed: str | None) -> Division:
-    """How a game with these moves ended; ``failed`` aborted it, if anybody did."""
-    order = deal.order
-    made = {
+def _division(instance: Opening, moves: list[Move], failed: str | None) -> Division:
+    """Return the outcome after these moves; ``failed`` is the player who aborted it, if any."""
+    order = instance.order
+    claims = {
         order[number % 2]: move.claim for number, move in enumerate(moves) if move.claim is not None
     }
-    first, second = (made.get(player) for player in PLAYERS)
-    context = deal.context
+    first, second = (claims.get(player) for player in PLAYERS)
+    context = instance.context
     ending: Ending = "aborted" if failed else "out of turns"
     points = None
     if first is not None and second is not None:

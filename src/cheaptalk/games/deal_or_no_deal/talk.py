@@ -1,8 +1,7 @@
-"""Words about a division: what scripted negotiators say, and what can be read exactly.
+"""Messages about divisions: what scripted negotiators say, and what can be read exactly.
 
-Reading is exact or it is nothing: of a sentence that says anything beyond the plain patterns
-below, with an alternative, a condition on something else or a number without an item, nothing is
-understood and nothing is guessed.
+A sentence is read exactly or not at all: if it contains anything beyond the patterns below, such as
+an alternative, another condition or a number without an item, it is ignored.
 """
 
 import re
@@ -12,7 +11,7 @@ from functools import lru_cache
 from cheaptalk.games.deal_or_no_deal.contexts import KINDS, Triple, rest
 
 REMEMBERED = 4_096
-"""Readings and messages kept: negotiators say and read the same again in every turn."""
+"""The number of cached readings and messages; negotiators repeat them in every turn."""
 NUMBERS = {
     "no": 0, "zero": 0, "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5,
     "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
@@ -31,13 +30,13 @@ CLAUSE = re.compile(
     rf"|(?P<you>(?:can )?you{WILL} {TAKE}|i{WILL} (?:give|leave|let) you(?: {TAKE})?))"
     rf" (?P<list>{LIST})|\b(?P<loose>{LIST}) (?:to|for) (?P<whom>me|you)\b"
 )
-"""A part of an offer: what one side is to get."""
+"""A part of an offer: what one player gets."""
 PADDING = re.compile(
     r"(?:[\s,;:!-]|\b(?:and|so|then|if|while|how about|what about|hi|hello|hey|please|thanks"
     r"|thank you|well|i propose|i suggest|i offer|let's say|my offer is|ok|okay|yes|deal|agreed"
     r"|great|perfect|sounds good|that works|in return)\b)*"
 )
-"""What may stand around the parts of an offer without changing it."""
+"""Text around the parts of an offer that doesn't change its meaning."""
 ACCEPTING = re.compile(
     r"(?:(?:ok|okay|yes|great|perfect|well)\b[\s,.!:]*)*"
     r"(?:(?:it's a |we have a |that's a )?deal|agreed|accepted|i (?:agree|accept)|yes|ok|okay|sure"
@@ -47,7 +46,7 @@ DOUBTING = re.compile(r"\b(?:no|not|but|however|unless|instead|if|\w+n't|cant|wo
 
 
 def say_bundle(bundle: Triple) -> str:
-    """A bundle in words.
+    """Return a bundle in words.
 
     >>> say_bundle((1, 2, 0))
     '1 book, 2 hats and 0 balls'
@@ -61,12 +60,12 @@ def say_bundle(bundle: Triple) -> str:
 
 @lru_cache(maxsize=REMEMBERED)
 def say_offer(counts: Triple, claim: Triple) -> str:
-    """The offer of a division in which the speaker gets this claim."""
+    """Return the offer of a division in which the speaker gets this claim."""
     return f"I take {say_bundle(claim)}, and you take {say_bundle(rest(counts, claim))}."
 
 
 def say_values(values: Triple) -> str:
-    """What each item is worth to the speaker, or what it says so.
+    """Return a statement of the speaker's values, true or not.
 
     >>> say_values((1, 0, 3))
     'A book is worth 1 to me, a hat is worth 0 to me and a ball is worth 3 to me.'
@@ -78,33 +77,34 @@ def say_values(values: Triple) -> str:
 
 
 def plain(text: str) -> str:
-    """A message in small letters with even spacing, for reading."""
+    """Normalise case, quotes and spaces of a message."""
     straight = re.sub("[`\N{RIGHT SINGLE QUOTATION MARK}]", "'", text.lower())
     return re.sub(r" (?=[,.;:!?])", "", re.sub(r"\s+", " ", straight)).strip()
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a message, plain."""
+    """Return the normalised sentences of a message."""
     return [sentence for sentence in re.split(r"[.!?]+(?!\d)", plain(text)) if sentence.strip()]
 
 
 def kind_of(word: str) -> int:
-    """The place in :data:`KINDS` of the kind that a word names."""
+    """Return the index in :data:`KINDS` of the kind that a word names."""
     stems = ("book", "hat", "ball")
     return stems.index(word.removeprefix("basket").removesuffix("s"))
 
 
 def number_of(word: str) -> int:
-    """The number that a digit or a word names."""
+    """Return the number that a digit or a word denotes."""
     return NUMBERS[word] if word in NUMBERS else int(word)
 
 
 @lru_cache(maxsize=REMEMBERED)
 def read_offer(text: str, counts: Triple) -> Triple | None:
-    """What the speaker claims for itself in the one division that a message offers.
+    """Return the speaker's part of the only division that a message offers.
 
-    What an offer does not name goes to the side whose part it leaves out. None where there is no
-    offer, or more than one, or one that is not understood in full or does not fit the pool.
+    Items that the offer doesn't name go to the player whose part isn't stated. The result is None
+    if there is no offer, more than one, one that can't be read completely, or one that doesn't fit
+    the pool.
 
     >>> read_offer("I'd like the balls and 1 hat, you can have the rest.", (2, 3, 1))
     (0, 1, 1)
@@ -117,7 +117,7 @@ def read_offer(text: str, counts: Triple) -> Triple | None:
 
 @lru_cache(maxsize=REMEMBERED)
 def speaks_of_items(text: str) -> bool:
-    """Whether a message says anything of items other than what they are worth."""
+    """Return whether a message mentions items other than their values."""
     return any(map(_of_items, sentences(text)))
 
 
@@ -134,8 +134,8 @@ def accepts(text: str, counts: Triple, claim: Triple) -> bool:
     >>> accepts("Deal, I take the balls.", (2, 3, 1), (2, 0, 0))
     False
     """
-    words = plain(text)
-    if not ACCEPTING.match(words) or DOUBTING.search(words):
+    plain_text = plain(text)
+    if not ACCEPTING.match(plain_text) or DOUBTING.search(plain_text):
         return False
     return not speaks_of_items(text) or read_offer(text, counts) == claim
 
@@ -145,7 +145,7 @@ def _of_items(sentence: str) -> bool:
 
 
 def _division(sentence: str, counts: Triple) -> Triple | None:
-    """What the speaker claims in the offer of a sentence, if that is understood in full."""
+    """Return the speaker's claim in a sentence's offer, if it can be read completely."""
     if not PADDING.fullmatch(CLAUSE.sub(" ", sentence)):
         return None
     shares: dict[str, dict[int, int]] = {"me": {}, "you": {}}
@@ -163,38 +163,38 @@ def _division(sentence: str, counts: Triple) -> Triple | None:
 
 
 def _items(listed: str, counts: Triple) -> Iterator[tuple[int | None, int | None]]:
-    """Kinds and numbers in a list of items; no kind for the rest, no number where it is unclear."""
+    """Yield kinds and numbers of a list of items; kind None is the rest, number None unclear."""
     for item in re.findall(ITEM, listed):
-        *before, noun = item.split()
+        *modifiers, noun = item.split()
         if re.fullmatch(REST, item):
             yield None, None
             continue
         kind = kind_of(noun)
-        numbers = [word for word in before if re.fullmatch(NUMBER, word)]
+        numbers = [word for word in modifiers if re.fullmatch(NUMBER, word)]
         if numbers:
             yield kind, number_of(numbers[0])
-        elif "both" in before and counts[kind] != 2:
+        elif "both" in modifiers and counts[kind] != 2:
             yield kind, None
         else:
             yield kind, counts[kind] if noun.endswith("s") or counts[kind] == 1 else None
 
 
 def _claim(shares: dict[str, dict[int, int]], remainder: set[str], counts: Triple) -> Triple | None:
-    """The speaker's part of the pool where both parts are clear and fit, else None."""
-    mine, yours = shares["me"], shares["you"]
-    if len(remainder) > 1 or not (mine or yours):
+    """Return the speaker's part of the pool if both parts are clear and compatible, else None."""
+    own_items, partner_items = shares["me"], shares["you"]
+    if len(remainder) > 1 or not (own_items or partner_items):
         return None
-    keeps = "me" in remainder or not (mine or "you" in remainder)
+    keeps = "me" in remainder or not (own_items or "you" in remainder)
     claim = []
     for kind, count in enumerate(counts):
-        given = count - yours[kind] if kind in yours else None
-        wanted = mine.get(kind, given)
-        if wanted is None and mine and yours and not remainder:
+        remaining = count - partner_items[kind] if kind in partner_items else None
+        claimed = own_items.get(kind, remaining)
+        if claimed is None and own_items and partner_items and not remainder:
             return None
-        if wanted is None:
-            wanted = count if keeps else 0
-        if not 0 <= wanted <= count or (given is not None and given != wanted):
+        if claimed is None:
+            claimed = count if keeps else 0
+        if not 0 <= claimed <= count or (remaining is not None and remaining != claimed):
             return None
-        claim.append(wanted)
+        claim.append(claimed)
     books, hats, balls = claim
     return books, hats, balls

@@ -1,8 +1,8 @@
-"""The diner's dilemma: everybody orders, and the bill is split equally."""
+"""The diner's dilemma: all players order, and the bill is split equally."""
 
-from cheaptalk.games.diners_dilemma import events, measures, rules, strategies
-from cheaptalk.rules import GameBox
+from cheaptalk.games.diners_dilemma import events, metrics, rules, strategies
+from cheaptalk.rules import GameSpec
 
-__all__ = ["BOX", "events", "measures", "rules", "strategies"]
+__all__ = ["SPEC", "events", "metrics", "rules", "strategies"]
 
-BOX = GameBox.of(__name__)
+SPEC = GameSpec.of(__name__)

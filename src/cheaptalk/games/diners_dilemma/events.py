@@ -1,4 +1,4 @@
-"""What is asked and told in the diner's dilemma: the action and events of its rules."""
+"""Action and events of the diner's dilemma."""
 
 from cheaptalk.games.diners_dilemma.theory import Dish
 from cheaptalk.rules import Action, Event
@@ -11,7 +11,7 @@ class Order(Action):
 
 
 class Briefing(Event):
-    """What a player knows at the start."""
+    """A player's information at the start."""
 
     players: int
     rounds: int
@@ -28,9 +28,10 @@ class Turn(Event):
 
 
 class RoundResult(Event):
-    """How a round ended: how many ordered which dish, the whole bill, and this player's part.
+    """The result of a round: the orders, the total bill, and the player's part.
 
-    ``share`` is what the player pays, ``gain`` the utility of its dish less that.
+    ``share`` is the amount that the player pays, and ``gain`` the utility of its dish minus this
+    amount.
     """
 
     round: int

@@ -1,4 +1,4 @@
-"""The diner's dilemma: everybody orders, and the bill is split equally."""
+"""The diner's dilemma: all players order, and the bill is split equally."""
 
 from collections.abc import Sequence
 
@@ -7,20 +7,20 @@ from pydantic import Field, model_validator
 from cheaptalk.games.diners_dilemma.events import Briefing, Order, RoundResult, Turn
 from cheaptalk.games.diners_dilemma.theory import Dish
 from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed
-from cheaptalk.rules import Deal, Event
+from cheaptalk.rules import Event, Instance
 
 
 class Orders(RoundsPlayed[Dish]):
-    """What each player ordered, and its utility less its part of the bill."""
+    """Each player's order, and its utility minus its part of the bill."""
 
 
 class DinersDilemma(Rounds):
     """The diner's dilemma (Glance and Huberman 1994; GAMA-Bench section 2.2).
 
-    In every round all players order a costly or a cheap dish at once and split the bill equally.
-    A player's payoff is the sum, over the rounds, of the utility of its dish less its part of the
-    bill. It is a dilemma where the costly dish is not worth its price to one who dines alone, but
-    is worth its price divided by the number of players.
+    In every round all players simultaneously order a costly or a cheap dish and split the bill
+    equally. A player's payoff is the sum, over the rounds, of the utility of its dish minus its
+    part of the bill. It is a dilemma if the costly dish is not worth its price, but is worth its
+    price divided by the number of players.
     """
 
     name = "diners_dilemma"
@@ -31,13 +31,13 @@ class DinersDilemma(Rounds):
     outcome_type = Orders
 
     costly_price: float = Field(default=20, ge=0, le=1e9)
-    """What the costly dish adds to the bill (P_h)."""
+    """The price of the costly dish (P_h)."""
     costly_utility: float = Field(default=20, ge=0, le=1e9)
-    """What the costly dish is worth to who orders it (U_h)."""
+    """The utility of the costly dish (U_h)."""
     cheap_price: float = Field(default=10, ge=0, le=1e9)
-    """What the cheap dish adds to the bill (P_l)."""
+    """The price of the cheap dish (P_l)."""
     cheap_utility: float = Field(default=15, ge=0, le=1e9)
-    """What the cheap dish is worth to who orders it (U_l)."""
+    """The utility of the cheap dish (U_l)."""
 
     @model_validator(mode="after")
     def _dishes_differ(self) -> "DinersDilemma":
@@ -49,15 +49,15 @@ class DinersDilemma(Rounds):
 
     @property
     def pleasure(self) -> float:
-        """How much more the costly dish is worth."""
+        """The utility difference between the costly and the cheap dish."""
         return self.costly_utility - self.cheap_utility
 
     @property
     def price(self) -> float:
-        """How much more the costly dish costs."""
+        """The price difference between the costly and the cheap dish."""
         return self.costly_price - self.cheap_price
 
-    def gains(self, number: int, choices: Sequence[Dish], deal: Deal) -> list[float]:
+    def gains(self, number: int, choices: Sequence[Dish], instance: Instance) -> list[float]:
         share = self._bill(choices.count("costly")) / self.players
         return [
             (self.costly_utility if dish == "costly" else self.cheap_utility) - share
@@ -65,7 +65,7 @@ class DinersDilemma(Rounds):
         ]
 
     def reports(
-        self, number: int, choices: Sequence[Dish], gains: Sequence[float], deal: Deal
+        self, number: int, choices: Sequence[Dish], gains: Sequence[float], instance: Instance
     ) -> list[Event]:
         costly = choices.count("costly")
         bill = self._bill(costly)
@@ -73,20 +73,23 @@ class DinersDilemma(Rounds):
         return [RoundResult(*counts, dish, gain) for dish, gain in zip(choices, gains, strict=True)]
 
     def _bill(self, costly: int) -> float:
-        """The bill for so many costly dishes and cheap ones for the rest."""
+        """Return the total bill for this number of costly dishes."""
         return costly * self.costly_price + (self.players - costly) * self.cheap_price
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
-        others = self.players - 1
+        opponents = self.players - 1
         extremes = [
-            utility - self._bill(own + costly) / self.players
-            for own, utility in enumerate((self.cheap_utility, self.costly_utility))
-            for costly in (0, others)
+            utility - self._bill(own_costly + costly) / self.players
+            for own_costly, utility in enumerate((self.cheap_utility, self.costly_utility))
+            for costly in (0, opponents)
         ]
         return {"player": (self.rounds * min(extremes), self.rounds * max(extremes))}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """All order the same dish: what one more costly dish adds is always the same."""
-        each = (self.cheap_utility - self.cheap_price, self.costly_utility - self.costly_price)
-        many = self.rounds * self.players
-        return {"player": (many * min(each), many * max(each))}
+        """Reached if all players order the same dish, because each costly dish adds the same."""
+        gain_bounds = (
+            self.cheap_utility - self.cheap_price,
+            self.costly_utility - self.costly_price,
+        )
+        decisions = self.rounds * self.players
+        return {"player": (decisions * min(gain_bounds), decisions * max(gain_bounds))}

@@ -1,4 +1,4 @@
-"""Scripted diners. They know only what their seat was told."""
+"""Scripted diners, which use only what they have observed."""
 
 from typing import Annotated, get_args
 
@@ -8,69 +8,69 @@ from cheaptalk.games.diners_dilemma.events import Briefing, Order, RoundResult
 from cheaptalk.games.diners_dilemma.theory import Dish, dominant_dish, efficient_dish
 from cheaptalk.games.rounds import in_turn, last_report
 from cheaptalk.games.tactics import Share
-from cheaptalk.rules import Action, Asked, strategy
+from cheaptalk.rules import Action, DecisionRequest, strategy
 
 Dishes = Annotated[tuple[Dish, ...], Field(min_length=1)]
 ORDERS: dict[Dish, Order] = {dish: Order(chosen_dish=dish) for dish in get_args(Dish)}
 
 
 def order(costly: bool) -> Order:
-    """The order of one dish or the other."""
+    """Return the order of one dish or the other."""
     return ORDERS["costly" if costly else "cheap"]
 
 
 @strategy("player")
-def fixed(asked: Asked, *, choices: Dishes = ("costly",)) -> Action:
-    """Order the same whatever happens, or several dishes in turn (GAMA-Bench appendix G).
+def fixed(request: DecisionRequest, *, choices: Dishes = ("costly",)) -> Action:
+    """Always order the same dish, or repeat several dishes in turn (GAMA-Bench appendix G).
 
     Args:
-        choices: the dishes, one a round, over and over.
+        choices: the dishes, one per round, repeated.
     """
-    return ORDERS[in_turn(choices, asked.event.round)]
+    return ORDERS[in_turn(choices, request.event.round)]
 
 
 @strategy("player")
-def random(asked: Asked, *, costly: Share = 0.5) -> Action:
+def random(request: DecisionRequest, *, costly: Share = 0.5) -> Action:
     """Order at random.
 
     Args:
         costly: the probability of ordering the costly dish.
     """
-    return order(asked.chance("move", asked.request).happens(costly))
+    return order(request.chance("move", request.number).happens(costly))
 
 
 @strategy("player")
-def equilibrium(asked: Asked) -> Action:
-    """Order what is best whatever the others do, costly in a dilemma (Glance and Huberman 1994)."""
-    me: Briefing = asked.briefing
+def equilibrium(request: DecisionRequest) -> Action:
+    """Order the dominant dish, the costly one in a dilemma (Glance and Huberman 1994)."""
+    me: Briefing = request.briefing
     pleasure, price = me.costly_utility - me.cheap_utility, me.costly_price - me.cheap_price
     return order(dominant_dish(me.players, pleasure, price) == "costly")
 
 
 @strategy("player")
-def cooperator(asked: Asked) -> Action:
-    """Order what is best for all together, cheap in a dilemma (Glance and Huberman 1994)."""
-    me: Briefing = asked.briefing
+def cooperator(request: DecisionRequest) -> Action:
+    """Order the dish with the highest total, cheap in a dilemma (Glance and Huberman 1994)."""
+    me: Briefing = request.briefing
     pleasure, price = me.costly_utility - me.cheap_utility, me.costly_price - me.cheap_price
     return order(efficient_dish(pleasure, price) == "costly")
 
 
 @strategy("player")
-def conditional_cooperator(asked: Asked, *, threshold: Share = 0.5) -> Action:
-    """Order the cheap dish at first and while enough of the others do (Glance and Huberman 1994).
+def conditional_cooperator(request: DecisionRequest, *, threshold: Share = 0.5) -> Action:
+    """Order the cheap dish first and while enough others do (Glance and Huberman 1994).
 
     Args:
-        threshold: the share of the others that must have ordered the cheap dish last.
+        threshold: the share of the others that must have ordered the cheap dish in the last round.
     """
-    last: RoundResult | None = last_report(asked)
+    last: RoundResult | None = last_report(request)
     if last is None:
         return order(costly=False)
-    others = asked.briefing.players - 1
-    return order(last.cheap - (last.chosen == "cheap") < threshold * others)
+    opponents = request.briefing.players - 1
+    return order(last.cheap - (last.chosen == "cheap") < threshold * opponents)
 
 
 @strategy("player")
-def grim(asked: Asked) -> Action:
-    """Order the cheap dish until anybody has not, then costly for good (Friedman 1971)."""
-    reports = (moment.event for moment in asked.heard if isinstance(moment.event, RoundResult))
+def grim(request: DecisionRequest) -> Action:
+    """Order the cheap dish until any player deviates, then always costly (Friedman 1971)."""
+    reports = (moment.event for moment in request.heard if isinstance(moment.event, RoundResult))
     return order(any(report.costly > 0 for report in reports))

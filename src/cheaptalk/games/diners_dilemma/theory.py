@@ -1,7 +1,7 @@
-"""What theory says about ordering: pure functions that strategies and measures rest on.
+"""The theory of ordering: pure functions that strategies and metrics use.
 
-Only differences matter: ``pleasure`` is the utility of the costly dish less that of the cheap one,
-``price`` its price less that of the cheap one, both above 0.
+Only differences matter: ``pleasure`` is the utility difference and ``price`` the price difference
+between the costly and the cheap dish, both above 0.
 """
 
 from typing import Literal
@@ -10,11 +10,11 @@ Dish = Literal["costly", "cheap"]
 
 
 def dominant_dish(players: int, pleasure: float, price: float) -> Dish | None:
-    """The dish that is best for each whatever the others order; None where neither is.
+    """Return the dish that is best for a player whatever the others order; None if both are equal.
 
-    Who orders the costly dish has its pleasure alone and bears one part in N of its price, so it
-    is best where pleasure > price / N (GAMA-Bench section 2.2, second assumption). Known rounds
-    change nothing: by backward induction it is the equilibrium of every round.
+    A player who orders the costly dish gets all of its pleasure and pays only 1/N of its price, so
+    it is best if pleasure > price / N (GAMA-Bench section 2.2, second assumption). A known number
+    of rounds changes nothing: by backward induction it is the equilibrium of every round.
 
     >>> dominant_dish(10, pleasure=5, price=10), dominant_dish(10, pleasure=5, price=60)
     ('costly', 'cheap')
@@ -25,9 +25,10 @@ def dominant_dish(players: int, pleasure: float, price: float) -> Dish | None:
 
 
 def efficient_dish(pleasure: float, price: float) -> Dish | None:
-    """The dish that is best for all together, and for one who dines alone; None where neither is.
+    """Return the dish that maximises the sum of payoffs; None if both are equal.
 
-    It is the cheap one where pleasure < price (GAMA-Bench section 2.2, first assumption).
+    It is also the best dish for a single diner. It is the cheap one if pleasure < price (GAMA-Bench
+    section 2.2, first assumption).
 
     >>> efficient_dish(pleasure=5, price=10)
     'cheap'

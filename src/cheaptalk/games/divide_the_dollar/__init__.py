@@ -1,8 +1,8 @@
-"""Dividing a sum of gold by bids that must not exceed it together."""
+"""Divide the dollar: bids for a sum of gold that they must not exceed."""
 
-from cheaptalk.games.divide_the_dollar import events, measures, rules, strategies
-from cheaptalk.rules import GameBox
+from cheaptalk.games.divide_the_dollar import events, metrics, rules, strategies
+from cheaptalk.rules import GameSpec
 
-__all__ = ["BOX", "events", "measures", "rules", "strategies"]
+__all__ = ["SPEC", "events", "metrics", "rules", "strategies"]
 
-BOX = GameBox.of(__name__)
+SPEC = GameSpec.of(__name__)

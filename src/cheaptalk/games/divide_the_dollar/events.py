@@ -1,4 +1,4 @@
-"""What is asked and told in divide the dollar: the action and events of its rules."""
+"""Action and events of divide the dollar."""
 
 from cheaptalk.rules import Action, Event, Whole
 
@@ -10,7 +10,7 @@ class Bid(Action):
 
 
 class Briefing(Event):
-    """What a player knows at the start; ``limits`` is whether a number out of range is refused."""
+    """A player's information at the start; ``limits`` is whether bids out of range are illegal."""
 
     players: int
     rounds: int
@@ -27,7 +27,7 @@ class Turn(Event):
 
 
 class RoundResult(Event):
-    """How a round ended: the player's own bid, the sum of all, and what the player received."""
+    """The result of a round: the player's bid, the sum of all bids, and the amount received."""
 
     round: int
     bid: int

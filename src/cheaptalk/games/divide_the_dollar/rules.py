@@ -1,4 +1,4 @@
-"""Divide the dollar: all get what they bid, if together they bid no more than there is."""
+"""Divide the dollar: all players get their bids if the bids don't exceed the gold."""
 
 from collections.abc import Sequence
 
@@ -6,19 +6,19 @@ from pydantic import Field
 
 from cheaptalk.games.divide_the_dollar.events import Bid, Briefing, RoundResult, Turn
 from cheaptalk.games.rounds import UNLIMITED, Over, Rounds, RoundsPlayed, out_of_range
-from cheaptalk.rules import Deal, Event
+from cheaptalk.rules import Event, Instance
 
 
 class Bids(RoundsPlayed[int]):
-    """The bids, and what each player received."""
+    """The bids, and the amounts received."""
 
 
 class DivideTheDollar(Rounds):
     """Bids for shares of a sum (Shapley and Shubik 1969; Ashlock and Greenwood 2016 for N).
 
-    In every round all players bid at once for a part of the gold. If the bids sum to at most the
-    gold, all receive what they bid; if to more, all receive nothing. A player's payoff is the
-    gold received over all rounds (GAMA-Bench section 2.1).
+    In every round all players simultaneously bid for a part of the gold. If the sum of the bids is
+    at most the gold, all receive their bids; otherwise all receive nothing. A player's payoff is
+    the gold received over all rounds (GAMA-Bench section 2.1).
     """
 
     name = "divide_the_dollar"
@@ -28,20 +28,20 @@ class DivideTheDollar(Rounds):
     outcome_type = Bids
 
     golds: int = Field(default=100, ge=1, le=10**9, strict=True)
-    """The gold to be divided in every round (G)."""
+    """The gold to divide in every round (G)."""
     limits: bool = True
-    """Whether a bid below 0 or above the gold is refused. GAMA-Bench's code refuses none, and its
-    recorded games hold bids above the gold."""
+    """Whether bids below 0 or above the gold are refused. GAMA-Bench's code refuses none, and its
+    recorded games contain bids above the gold."""
 
     def objection(self, question: Turn, action: Bid) -> str | None:
         return out_of_range("bid_amount", action.bid_amount, *self._range())
 
-    def gains(self, number: int, choices: Sequence[int], deal: Deal) -> list[float]:
+    def gains(self, number: int, choices: Sequence[int], instance: Instance) -> list[float]:
         fits = sum(choices) <= self.golds
         return [float(bid) if fits else 0.0 for bid in choices]
 
     def reports(
-        self, number: int, choices: Sequence[int], gains: Sequence[float], deal: Deal
+        self, number: int, choices: Sequence[int], gains: Sequence[float], instance: Instance
     ) -> list[Event]:
         total = sum(choices)
         return [
@@ -53,12 +53,12 @@ class DivideTheDollar(Rounds):
         return (0, self.golds) if self.limits else (-UNLIMITED, UNLIMITED)
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
-        """Below 0, or above the gold, only where others' or one's own bids may be below 0."""
-        least, greatest = self._range()
-        most = min(greatest, self.golds - (self.players - 1) * least)
-        return {"player": (float(self.rounds * least), float(self.rounds * most))}
+        """Payoffs below 0 or above the gold occur only if bids may be negative."""
+        minimum, highest_bid = self._range()
+        maximum = min(highest_bid, self.golds - (self.players - 1) * minimum)
+        return {"player": (float(self.rounds * minimum), float(self.rounds * maximum))}
 
     def total_bounds(self) -> dict[str, tuple[float, float]]:
-        """Bids that fit add up to the gold at the most."""
-        least = min(0, self.players * self._range()[0])
-        return {"player": (float(self.rounds * least), float(self.rounds * self.golds))}
+        """Bids that fit add up to at most the gold."""
+        minimum = min(0, self.players * self._range()[0])
+        return {"player": (float(self.rounds * minimum), float(self.rounds * self.golds))}

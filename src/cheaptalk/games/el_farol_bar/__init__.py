@@ -1,8 +1,8 @@
-"""Going to a bar that is fun only while it is not crowded."""
+"""The El Farol bar: going out is fun only if the bar isn't crowded."""
 
-from cheaptalk.games.el_farol_bar import events, measures, rules, strategies
-from cheaptalk.rules import GameBox
+from cheaptalk.games.el_farol_bar import events, metrics, rules, strategies
+from cheaptalk.rules import GameSpec
 
-__all__ = ["BOX", "events", "measures", "rules", "strategies"]
+__all__ = ["SPEC", "events", "metrics", "rules", "strategies"]
 
-BOX = GameBox.of(__name__)
+SPEC = GameSpec.of(__name__)

@@ -1,4 +1,4 @@
-"""What is asked and told in El Farol: the action and events of its rules."""
+"""Action and events of the El Farol bar."""
 
 from typing import Literal
 
@@ -14,11 +14,11 @@ class Visit(Action):
 
 
 class Briefing(Event):
-    """What a player knows at the start.
+    """A player's information at the start.
 
-    ``capacity`` is the share of the players for whom the bar is still fun, ``room`` how many that
-    are; ``fun``, ``crowded`` and ``home`` are what a round pays; ``explicit`` is whether those who
-    stay are told how many went.
+    ``capacity`` is the maximum share of players for whom the bar is fun, and ``room`` their number;
+    ``fun``, ``crowded`` and ``home`` are the gains of a round; ``explicit`` is whether players who
+    stay learn the attendance.
     """
 
     players: int
@@ -41,7 +41,7 @@ class Turn(Event):
 
 
 class RoundResult(Event):
-    """How a round ended; ``went`` counts who went to the bar, None where the player is not told."""
+    """The result of a round; ``went`` is the attendance, or None if the player doesn't learn it."""
 
     round: int
     decision: Decision

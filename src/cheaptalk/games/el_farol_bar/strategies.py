@@ -1,4 +1,4 @@
-"""Scripted visitors of the bar. They know only what their seat was told."""
+"""Scripted visitors of the bar, which use only what they have observed."""
 
 from itertools import islice
 from statistics import fmean
@@ -10,97 +10,99 @@ from cheaptalk.games.el_farol_bar import theory
 from cheaptalk.games.el_farol_bar.events import Briefing, Decision, RoundResult, Visit
 from cheaptalk.games.rounds import in_turn
 from cheaptalk.games.tactics import Share
-from cheaptalk.rules import Action, Asked, strategy
+from cheaptalk.rules import Action, DecisionRequest, strategy
 
 Decisions = Annotated[tuple[Decision, ...], Field(min_length=1)]
 Memory = Annotated[int, Field(ge=1, le=10_000)]
-VISITS: dict[Decision, Visit] = {one: Visit(decision=one) for one in get_args(Decision)}
+VISITS: dict[Decision, Visit] = {
+    decision: Visit(decision=decision) for decision in get_args(Decision)
+}
 
 
-def visit(goes: bool) -> Action:
-    """The decision to go, or to stay."""
-    return VISITS["go" if goes else "stay"]
+def visit(go: bool) -> Action:
+    """Return the decision to go, or to stay."""
+    return VISITS["go" if go else "stay"]
 
 
-def seen(asked: Asked, memory: int = 1) -> list[int]:
-    """How many others went, in the last rounds of which this player was told, newest first."""
-    reports = (moment.event for moment in reversed(asked.heard))
-    told = (
+def observed_attendance(request: DecisionRequest, memory: int = 1) -> list[int]:
+    """Return how many others went in the last observed rounds, newest first."""
+    reports = (moment.event for moment in reversed(request.heard))
+    attendance = (
         report.went - (report.decision == "go")
         for report in reports
         if isinstance(report, RoundResult) and report.went is not None
     )
-    return list(islice(told, memory))
+    return list(islice(attendance, memory))
 
 
-def has_room(asked: Asked, others: float) -> bool:
-    """Whether the bar is fun for one more when so many others go."""
-    me: Briefing = asked.briefing
-    return (others + 1) / me.players <= me.capacity
+def has_room(request: DecisionRequest, going: float) -> bool:
+    """Return whether the bar is fun for one more player if this many others go."""
+    me: Briefing = request.briefing
+    return (going + 1) / me.players <= me.capacity
 
 
 @strategy("player")
-def fixed(asked: Asked, *, choices: Decisions = ("go",)) -> Action:
-    """Decide the same whatever happens, or in turn (GAMA-Bench appendix G).
+def fixed(request: DecisionRequest, *, choices: Decisions = ("go",)) -> Action:
+    """Always make the same decision, or repeat several in turn (GAMA-Bench appendix G).
 
     Args:
-        choices: the decisions, one a round, over and over.
+        choices: the decisions, one per round, repeated.
     """
-    return VISITS[in_turn(choices, asked.event.round)]
+    return VISITS[in_turn(choices, request.event.round)]
 
 
 @strategy("player")
-def random(asked: Asked, *, probability: Share = 0.5) -> Action:
+def random(request: DecisionRequest, *, probability: Share = 0.5) -> Action:
     """Go with a fixed probability.
 
     Args:
-        probability: that of going, in [0, 1].
+        probability: the probability of going, in [0, 1].
     """
-    return visit(asked.chance("move", asked.request).happens(probability))
+    return visit(request.chance("move", request.number).happens(probability))
 
 
 @strategy("player")
-def capacity(asked: Asked) -> Action:
-    """Go with a probability of the capacity, GAMA-Bench's optimal play (section 2.1)."""
-    return random(asked, probability=asked.briefing.capacity)
+def capacity(request: DecisionRequest) -> Action:
+    """Go with a probability equal to the capacity, GAMA-Bench's optimal play (section 2.1)."""
+    return random(request, probability=request.briefing.capacity)
 
 
 @strategy("player")
-def equilibrium(asked: Asked) -> Action:
+def equilibrium(request: DecisionRequest) -> Action:
     """Go with the probability of the symmetric mixed equilibrium (Nash 1951)."""
-    me: Briefing = asked.briefing
+    me: Briefing = request.briefing
     probability = theory.symmetric_equilibrium(me.players, me.capacity, me.fun, me.crowded, me.home)
-    return random(asked, probability=probability)
+    return random(request, probability=probability)
 
 
 @strategy("player")
-def best_response(asked: Asked) -> Action:
-    """Go if there was room for one more when last seen (Cournot 1838); begin by going."""
-    others = seen(asked)
-    return visit(not others or has_room(asked, others[0]))
+def best_response(request: DecisionRequest) -> Action:
+    """Go if the last observed attendance left room for one more (Cournot 1838); begin by going."""
+    attendance = observed_attendance(request)
+    return visit(not attendance or has_room(request, attendance[0]))
 
 
 @strategy("player")
-def predictor(asked: Asked, *, memory: Memory = 4) -> Action:
-    """Go if there is room by the mean of the last rounds seen (Arthur 1994); begin by going.
+def predictor(request: DecisionRequest, *, memory: Memory = 4) -> Action:
+    """Go if the mean of the last observed rounds leaves room (Arthur 1994); begin by going.
 
     Args:
-        memory: how many of them are remembered.
+        memory: the number of rounds that are remembered.
     """
-    others = seen(asked, memory)
-    return visit(not others or has_room(asked, fmean(others)))
+    attendance = observed_attendance(request, memory)
+    return visit(not attendance or has_room(request, fmean(attendance)))
 
 
 @strategy("player")
-def reinforcement(asked: Asked) -> Action:
-    """Go with the share that going has in all that was gained so far (Roth and Erev 1995).
+def reinforcement(request: DecisionRequest) -> Action:
+    """Go with a probability equal to the share of past gains from going (Roth and Erev 1995).
 
-    Gains count from what a crowded bar pays; both decisions begin with what one evening at home
-    pays.
+    Gains count from the gain of a crowded bar; both decisions start with the gain of one evening at
+    home.
     """
-    me: Briefing = asked.briefing
+    me: Briefing = request.briefing
     gained: dict[Decision, float] = dict.fromkeys(("go", "stay"), me.home - me.crowded)
-    for event, _ in asked.heard:
+    for event, _ in request.heard:
         if isinstance(event, RoundResult):
             gained[event.decision] += event.gain - me.crowded
-    return random(asked, probability=gained["go"] / sum(gained.values()))
+    return random(request, probability=gained["go"] / sum(gained.values()))

@@ -1,18 +1,18 @@
-"""What theory says about going to the bar: pure functions that strategies and tests rest on."""
+"""The theory of going to the bar: pure functions that strategies and tests use."""
 
 import math
 from functools import cache
 
 STEPS = 60
-"""Halvings of the interval in which a root lies; more do not change a float."""
+"""The number of bisection steps; more don't change a float."""
 
 
 @cache
 def room(players: int, capacity: float) -> int:
-    """The greatest number of players that is not more than this share of them.
+    """Return the maximum number of players that doesn't exceed this share of them.
 
-    In every pure equilibrium exactly so many go, and any of them can be the ones: a further one
-    would find the bar crowded.
+    In every pure equilibrium exactly this many players go, and they can be any of the players: one
+    more would find the bar crowded.
 
     >>> room(10, 0.6), room(10, 0), room(3, 0.5)
     (6, 0, 1)
@@ -21,7 +21,7 @@ def room(players: int, capacity: float) -> int:
 
 
 def probability_of_at_most(count: int, trials: int, probability: float) -> float:
-    """P(X <= count) for a binomial X."""
+    """Return P(X <= count) for a binomial X."""
     return math.fsum(
         math.comb(trials, hits) * probability**hits * (1 - probability) ** (trials - hits)
         for hits in range(count + 1)
@@ -32,24 +32,24 @@ def probability_of_at_most(count: int, trials: int, probability: float) -> float
 def symmetric_equilibrium(
     players: int, capacity: float, fun: float, crowded: float, home: float
 ) -> float:
-    """The probability of going at which nobody minds either way, when all go with it.
+    """Return the probability of going in the symmetric mixed equilibrium.
 
-    With m = room(N, R), the p that solves
-    crowded + (fun - crowded) * P(X <= m - 1) = home, where X ~ Binomial(N - 1, p) counts the
-    others who go; found by bisection, as the left side falls in p. It is 0 where nobody has room
-    and 1 where everybody has. GAMA-Bench (section 2.1) takes R itself for it, which is near.
+    With m = room(N, R), the p that solves crowded + (fun - crowded) * P(X <= m - 1) = home, where X
+    ~ Binomial(N - 1, p) is the number of other players who go; found by bisection, because the left
+    side decreases in p. It is 0 if there is room for nobody and 1 if there is room for all.
+    GAMA-Bench (section 2.1) uses R instead, which is close.
 
     >>> round(symmetric_equilibrium(10, 0.6, 10, 0, 5), 4)
     0.6069
     """
-    places = room(players, capacity)
-    if places in (0, players):
-        return float(places > 0)
+    capacity_count = room(players, capacity)
+    if capacity_count in (0, players):
+        return float(capacity_count > 0)
     indifferent = (home - crowded) / (fun - crowded)
     low, high = 0.0, 1.0
     for _ in range(STEPS):
         middle = (low + high) / 2
-        if probability_of_at_most(places - 1, players - 1, middle) > indifferent:
+        if probability_of_at_most(capacity_count - 1, players - 1, middle) > indifferent:
             low = middle
         else:
             high = middle

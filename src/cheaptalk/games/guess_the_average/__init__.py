@@ -1,8 +1,8 @@
 """Guessing a fraction of the average of all guesses."""
 
-from cheaptalk.games.guess_the_average import events, measures, rules, strategies
-from cheaptalk.rules import GameBox
+from cheaptalk.games.guess_the_average import events, metrics, rules, strategies
+from cheaptalk.rules import GameSpec
 
-__all__ = ["BOX", "events", "measures", "rules", "strategies"]
+__all__ = ["SPEC", "events", "metrics", "rules", "strategies"]
 
-BOX = GameBox.of(__name__)
+SPEC = GameSpec.of(__name__)

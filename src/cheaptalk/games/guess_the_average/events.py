@@ -1,12 +1,12 @@
-"""What is asked and told in guess the average: the action and events of its rules."""
+"""Action and events of guess the average."""
 
 from fractions import Fraction
 from typing import Literal
 
 from cheaptalk.rules import Action, Event, Whole
 
-Told = Literal["nothing", "equilibrium", "smart", "random"]
-"""What players are told of how the others choose (GAMA-Bench appendix G, settings a to c)."""
+Claim = Literal["nothing", "equilibrium", "smart", "random"]
+"""What players are told about the others' choices (GAMA-Bench appendix G, settings a to c)."""
 
 
 class NumberChoice(Action):
@@ -16,10 +16,10 @@ class NumberChoice(Action):
 
 
 class Briefing(Event):
-    """What a player knows at the start.
+    """A player's information at the start.
 
-    ``others`` is what it is told of the others; ``equilibrium`` the number that they are said to
-    choose, None where none is named.
+    ``others`` is the claim about the other players; ``equilibrium`` is the number that they will
+    allegedly choose, or None.
     """
 
     players: int
@@ -27,7 +27,7 @@ class Briefing(Event):
     minimum: int
     maximum: int
     ratio: Fraction
-    others: Told
+    others: Claim
     equilibrium: int | None
 
 
@@ -41,10 +41,10 @@ class Turn(Event):
 
 
 class RoundResult(Event):
-    """How a round ended.
+    """The result of a round.
 
-    ``winning`` holds the winning number, or both that are equally near; ``winners`` counts those
-    who share the win with this player, itself included, and is None where it lost.
+    ``winning`` contains the winning number, or both if two are equally close; ``winners`` is the
+    number of players who share the win, or None if the player lost.
     """
 
     round: int

@@ -1,4 +1,4 @@
-"""Guess the average: whoever is nearest to a fraction of everybody's average wins."""
+"""Guess the average: the number closest to a fraction of the average wins."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -6,14 +6,20 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from cheaptalk.games.guess_the_average.events import Briefing, NumberChoice, RoundResult, Told, Turn
+from cheaptalk.games.guess_the_average.events import (
+    Briefing,
+    Claim,
+    NumberChoice,
+    RoundResult,
+    Turn,
+)
 from cheaptalk.games.guess_the_average.theory import equilibrium, winning_numbers
 from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed, out_of_range
-from cheaptalk.rules import Deal, Event
+from cheaptalk.rules import Event, Instance
 
 
 def _read_ratio(value: Any) -> Any:
-    """Read 0.6666666666666666 as 2/3 and 0.95 as 19/20, since neither is exact as a float."""
+    """Read 0.6666666666666666 as 2/3 and 0.95 as 19/20, because neither is exact as a float."""
     if isinstance(value, bool):
         raise ValueError("must be a number, not true or false")
     if isinstance(value, float) and value == value and abs(value) < 1e6:
@@ -30,14 +36,14 @@ class Numbers(RoundsPlayed[int]):
 
 
 class GuessTheAverage(Rounds):
-    """Guess 2/3 of the average, for any fraction (Ledoux 1981; GAMA-Bench section 2.1).
+    """Guess 2/3 of the average, or any other fraction (Ledoux 1981; GAMA-Bench section 2.1).
 
-    In every round all players choose a whole number at once. Whoever chose the number nearest to
-    the ratio times the average of all numbers wins; several winners share the win, as in Nagel's
+    In every round all players simultaneously choose an integer. The player whose number is closest
+    to the ratio times the average of all numbers wins; several winners share the win, as in Nagel's
     (1995) experiments. A player's payoff is its share of the rounds won, in [0, 1].
 
-    GAMA-Bench's paper lets all the nearest win, as here; its code lets one of two numbers that
-    are equally near lose. It says nothing of sharing.
+    In GAMA-Bench's paper all of the closest numbers win, as here; its code lets one of two equally
+    close numbers lose. The paper doesn't mention sharing.
     """
 
     name = "guess_the_average"
@@ -47,26 +53,29 @@ class GuessTheAverage(Rounds):
     outcome_type = Numbers
 
     minimum: int = Field(default=0, ge=0, le=1_000_000, strict=True)
-    """The least number that may be chosen (MIN)."""
+    """The minimum number (MIN)."""
     maximum: int = Field(default=100, ge=1, le=1_000_000, strict=True)
-    """The greatest number that may be chosen (MAX)."""
+    """The maximum number (MAX)."""
     ratio: Ratio = Fraction(2, 3)
-    """What the average is multiplied by (R), such as "2/3" or 0.5, from 0 to 100."""
-    told: Told = "nothing"
-    """What players are told of the others, true or not: nothing, that they will always choose the
-    equilibrium, that they are smart, or that they choose at random (appendix G's settings a-c)."""
+    """The factor of the average (R), such as "2/3" or 0.5, from 0 to 100."""
+    told: Claim = "nothing"
+    """The claim about the other players that players are told, true or not: nothing, that they will
+    always choose the equilibrium, that they are smart, or that they choose at random (appendix
+    G's settings a-c)."""
 
     @model_validator(mode="after")
     def _possible(self) -> "GuessTheAverage":
         if self.minimum >= self.maximum:
             raise ValueError("the maximum must be greater than the minimum")
         if self.told == "equilibrium" and self.ratio == 1:
-            raise ValueError("told: with ratio 1 there is no one equilibrium to tell of")
+            raise ValueError(
+                "told: equilibrium needs a ratio other than 1, which has several equilibria"
+            )
         return self
 
-    def briefings(self, deal: Deal) -> list[Event]:
-        told = self.told == "equilibrium"
-        number = equilibrium(self.minimum, self.maximum, self.ratio) if told else None
+    def briefings(self, instance: Instance) -> list[Event]:
+        named = self.told == "equilibrium"
+        number = equilibrium(self.minimum, self.maximum, self.ratio) if named else None
         briefing = Briefing(
             self.players, self.rounds, self.minimum, self.maximum, self.ratio, self.told, number
         )
@@ -75,13 +84,13 @@ class GuessTheAverage(Rounds):
     def objection(self, question: Turn, action: NumberChoice) -> str | None:
         return out_of_range("chosen_number", action.chosen_number, self.minimum, self.maximum)
 
-    def gains(self, number: int, choices: Sequence[int], deal: Deal) -> list[float]:
+    def gains(self, number: int, choices: Sequence[int], instance: Instance) -> list[float]:
         winning = winning_numbers(choices, self.ratio)
         winners = sum(chosen in winning for chosen in choices)
         return [1 / winners if chosen in winning else 0.0 for chosen in choices]
 
     def reports(
-        self, number: int, choices: Sequence[int], gains: Sequence[float], deal: Deal
+        self, number: int, choices: Sequence[int], gains: Sequence[float], instance: Instance
     ) -> list[Event]:
         average = sum(choices) / self.players
         target = float(self.ratio * sum(choices) / self.players)
@@ -94,8 +103,8 @@ class GuessTheAverage(Rounds):
         ]
 
     def payoffs(self, outcome: Numbers) -> dict[str, float]:
-        """The share of the rounds that each player won; a shared win counts in part."""
-        return {seat: won / self.rounds for seat, won in super().payoffs(outcome).items()}
+        """The share of the rounds that each player won, counting shared wins in part."""
+        return {player: won / self.rounds for player, won in super().payoffs(outcome).items()}
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return {"player": (0.0, 1.0)}

@@ -1,6 +1,6 @@
-"""What theory says about numbers to choose: pure functions that rules and strategies rest on.
+"""The theory of choosing numbers: pure functions that rules and strategies use.
 
-R is the ratio, N the number of players; numbers are whole and lie from ``minimum`` to ``maximum``.
+R is the ratio and N the number of players; numbers are integers from ``minimum`` to ``maximum``.
 """
 
 from collections.abc import Collection
@@ -8,27 +8,27 @@ from fractions import Fraction
 
 
 def winning_numbers(choices: Collection[int], ratio: Fraction) -> tuple[int, ...]:
-    """The numbers nearest to R times the average of all: one, or the two that are equally near.
+    """Return the numbers closest to R times the average of all: one, or two that are equally close.
 
     >>> winning_numbers((30, 40, 50), Fraction(2, 3))
     (30,)
     """
     scale, target = len(choices) * ratio.denominator, sum(choices) * ratio.numerator
     distances = {number: abs(number * scale - target) for number in sorted(set(choices))}
-    least = min(distances.values())
-    return tuple(number for number, distance in distances.items() if distance == least)
+    smallest = min(distances.values())
+    return tuple(number for number, distance in distances.items() if distance == smallest)
 
 
 def rounded(number: Fraction, minimum: int, maximum: int) -> int:
-    """The whole number nearest to this one (halves go up), kept within the range."""
+    """Return the nearest integer (halves are rounded up), clipped to the range."""
     return min(max(int((number + Fraction(1, 2)) // 1), minimum), maximum)
 
 
 def level_k(level: int, minimum: int, maximum: int, ratio: Fraction) -> int:
-    """What a player of level k chooses: R ** k times the middle of the range (Nagel 1995).
+    """Return the choice of a player of level k: R ** k times the middle of the range (Nagel 1995).
 
-    Level 0 chooses at random, on average the middle; level k + 1 takes all others for level k and
-    leaves out its own weight in the average, and steps beyond the range stop at its edge.
+    Level 0 chooses at random, on average the middle; level k + 1 assumes that all others are of
+    level k and ignores its own weight in the average; choices are clipped to the range.
 
     >>> [level_k(level, 0, 100, Fraction(2, 3)) for level in range(4)]
     [50, 33, 22, 15]
@@ -37,11 +37,11 @@ def level_k(level: int, minimum: int, maximum: int, ratio: Fraction) -> int:
 
 
 def equilibrium(minimum: int, maximum: int, ratio: Fraction) -> int:
-    """The number that everybody chooses in equilibrium for this ratio, whatever N is.
+    """Return the number that all players choose in equilibrium, for any N.
 
-    The least number where R < 1: undercutting never ends before it (GAMA-Bench section 2.1). The
-    greatest where R > 1. With R = 1 every number is an equilibrium when all choose it; the middle
-    of the range is taken, which is what GAMA-Bench's score rewards (appendix E).
+    The minimum if R < 1, because undercutting stops only there (GAMA-Bench section 2.1), and the
+    maximum if R > 1. With R = 1 every number is an equilibrium if all choose it; the middle of the
+    range is used, which GAMA-Bench's score rewards (appendix E).
 
     >>> [equilibrium(0, 100, Fraction(ratio)) for ratio in ("2/3", "1", "4/3")]
     [0, 50, 100]
@@ -52,16 +52,16 @@ def equilibrium(minimum: int, maximum: int, ratio: Fraction) -> int:
 
 
 def nearest_to_target(
-    others: int, players: int, minimum: int, maximum: int, ratio: Fraction
+    opponent_sum: int, players: int, minimum: int, maximum: int, ratio: Fraction
 ) -> int:
-    """The number that hits the target, its own weight counted, if the others' sum is this.
+    """Return the number that hits the target given the sum of the others' numbers.
 
-    It solves c = R * (others + c) / N, hence c = R * others / (N - R), and is the edge of the
-    range that the target runs away to where R >= N.
+    It solves c = R * (others + c) / N, so c = R * others / (N - R). If R >= N the target runs away,
+    and the result is the maximum.
 
     >>> nearest_to_target(450, 10, 0, 100, Fraction(2, 3))
     32
     """
     if ratio >= players:
         return maximum
-    return rounded(ratio * others / (players - ratio), minimum, maximum)
+    return rounded(ratio * opponent_sum / (players - ratio), minimum, maximum)

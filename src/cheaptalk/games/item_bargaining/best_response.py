@@ -1,8 +1,7 @@
-"""The best response to a rival whose strategy is known and whose hand is not.
+"""The best response to a rival with a known strategy and an unknown hand.
 
-The rival's possible hands are gone through one by one, and the own moves to come by looking ahead
-to the end of the match. This takes time that grows with hands, bundles and rounds: it is meant for
-small pools.
+It enumerates the rival's possible hands and searches the player's own moves to the end of the
+match. The time grows with hands, bundles and rounds, so it is meant for small pools.
 """
 
 import math
@@ -15,14 +14,14 @@ from msgspec.structs import replace
 from cheaptalk.games.item_bargaining.events import Briefing, Move, OfferMade, Opening
 from cheaptalk.games.item_bargaining.pools import Bundle, rest, worth
 from cheaptalk.games.item_bargaining.rules import SECOND
-from cheaptalk.rules import Ask, Asked, Chance, Decide, Event, Moment, Stream
+from cheaptalk.rules import Ask, Chance, Decide, DecisionRequest, Event, Moment, Stream
 
 SMALL = 500
-"""Hands that a rival can have in a small pool."""
+"""The maximum number of a rival's hands in a small pool."""
 
 
 class Hand(NamedTuple):
-    """What a rival may hold, and how likely it is."""
+    """A rival's possible hand, and its probability."""
 
     values: tuple[int, ...]
     outside: int
@@ -30,42 +29,42 @@ class Hand(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a move brings in expectation, and the move: a bundle to offer, or one of two others."""
+    """A move and its expected payoff; the move is a bundle to offer, or "accept" or "walk"."""
 
     value: float
     move: Literal["accept", "walk"] | Bundle
 
 
 def rival_hands(me: Briefing) -> Iterator[Hand]:
-    """All hands that the rival can have, with their probabilities."""
-    every = product(range(1, me.highest_value + 1), repeat=len(me.quantities))
+    """Yield all hands that the rival can have, with their probabilities."""
+    value_profiles = product(range(1, me.highest_value + 1), repeat=len(me.quantities))
     chance = me.highest_value ** -len(me.quantities)
-    for values in every:
+    for values in value_profiles:
         options = range(me.least_outside, worth(me.quantities, values) - me.below_total + 1)
         for outside in options:
             yield Hand(values, outside, chance / len(options))
 
 
-def some_hands(me: Briefing, count: int, draw: Stream) -> Iterator[Hand]:
-    """All hands that the rival can have in a small pool, otherwise so many drawn as dealt."""
+def candidate_hands(me: Briefing, count: int, draw: Stream) -> Iterator[Hand]:
+    """Yield all possible hands of the rival in a small pool, otherwise a random sample of them."""
     mean = sum(me.quantities) * (me.highest_value + 1) / 2
-    every = float(me.highest_value) ** len(me.quantities)
-    if every * (mean - me.below_total - me.least_outside + 1) <= SMALL:
+    total = float(me.highest_value) ** len(me.quantities)
+    if total * (mean - me.below_total - me.least_outside + 1) <= SMALL:
         yield from rival_hands(me)
         return
     for _ in range(count):
         values = tuple([draw.integer(1, me.highest_value) for _ in me.quantities])
-        most = worth(me.quantities, values) - me.below_total
-        yield Hand(values, draw.integer(me.least_outside, most), 1 / count)
+        maximum = worth(me.quantities, values) - me.below_total
+        yield Hand(values, draw.integer(me.least_outside, maximum), 1 / count)
 
 
 class Responder:
-    """Looks for the best move of one seat against a policy with one of several hands.
+    """Searches for the best move of one player against a policy with one of several hands.
 
     Args:
-        me: what the seat knows.
-        policy: what the rival does; it must not depend on luck but in its opening.
-        hands: what the rival may hold.
+        me: the player's briefing.
+        policy: the rival's strategy; only its opening may be random.
+        hands: the rival's possible hands.
     """
 
     def __init__(self, me: Briefing, policy: Decide, hands: Iterable[Hand]) -> None:
@@ -74,12 +73,14 @@ class Responder:
         self.hands = list(hands)
         self.late = me.seat == SECOND
         bundles = product(*(range(count + 1) for count in me.quantities))
-        self._kept = {bundle: worth(rest(me.quantities, bundle), me.values) for bundle in bundles}
+        self._kept_worths = {
+            bundle: worth(rest(me.quantities, bundle), me.values) for bundle in bundles
+        }
         self._replies: dict[tuple[int, int, Bundle | None], Move] = {}
         self._plans: dict[tuple[int, Bundle | None, tuple[int, ...]], Plan] = {}
 
     def plan(self, number: int, offer: Bundle | None, among: Sequence[int]) -> Plan:
-        """The best move in a round, with this offer on the table and one of these hands opposite.
+        """Return the best move in a round, given the current offer and the rival's possible hands.
 
         Values are expected payoffs, given that the rival has one of the hands, by weight.
         """
@@ -89,47 +90,47 @@ class Responder:
         return self._plans[key]
 
     def _options(self, number: int, offer: Bundle | None, among: Sequence[int]) -> Iterator[Plan]:
-        now = self.me.discount ** (number - 1)
+        factor = self.me.discount ** (number - 1)
         if offer is not None:
-            yield Plan(now * worth(offer, self.me.values), "accept")
-        yield Plan(now * self.me.outside, "walk")
+            yield Plan(factor * worth(offer, self.me.values), "accept")
+        yield Plan(factor * self.me.outside, "walk")
         if not (self.late and number == self.me.rounds):
             weight = self.weigh(among)
-            for bundle in self._kept:
+            for bundle in self._kept_worths:
                 yield Plan(self._offering(number, bundle, among) / weight, bundle)
 
     def _offering(self, number: int, bundle: Bundle, among: Sequence[int]) -> float:
-        """The payoffs of offering a bundle to each of these hands, weighed and added up."""
+        """Return the weighted sum of the payoffs from offering a bundle to each of these hands."""
         me, number = self.me, number + self.late
-        now = me.discount ** (number - 1)
-        kept, total = self._kept[bundle], 0.0
+        factor = me.discount ** (number - 1)
+        kept_worth, total = self._kept_worths[bundle], 0.0
         replies: dict[Bundle, list[int]] = {}
         for hand in among:
             move, weight = self.reply(hand, number, bundle), self.hands[hand].weight
             over = number == me.rounds and not self.late
             if move.action == "ACCEPT":
-                total += weight * now * kept
+                total += weight * factor * kept_worth
             elif move.offer is None or over:
-                total += weight * now * me.outside
+                total += weight * factor * me.outside
             else:
                 replies.setdefault(move.offer, []).append(hand)
-        later = number if self.late else number + 1
+        next_round = number if self.late else number + 1
         for offer, hands in replies.items():
-            total += self.weigh(hands) * self.plan(later, offer, hands).value
+            total += self.weigh(hands) * self.plan(next_round, offer, hands).value
         return total
 
     def weigh(self, among: Iterable[int]) -> float:
-        """How likely it is that the rival has one of these hands."""
+        """Return the probability that the rival has one of these hands."""
         return math.fsum(self.hands[hand].weight for hand in among)
 
     def reply(self, hand: int, number: int, offer: Bundle | None) -> Move:
-        """What the rival does in a round with this hand and this offer on the table."""
+        """Return the rival's move in a round, given its hand and the current offer."""
         key = (hand, number, offer)
         if key not in self._replies:
-            self._replies[key] = self._ask(self.hands[hand], number, offer)
+            self._replies[key] = self._simulate_reply(self.hands[hand], number, offer)
         return self._replies[key]
 
-    def _ask(self, hand: Hand, number: int, offer: Bundle | None) -> Move:
+    def _simulate_reply(self, hand: Hand, number: int, offer: Bundle | None) -> Move:
         me = self.me
         briefing = replace(
             me, seat=me.rival, rival=me.seat, values=hand.values, outside=hand.outside,
@@ -138,31 +139,33 @@ class Responder:
         last = number == me.rounds and not self.late
         event: Event = Opening(number, me.rounds)
         if offer is not None:
-            kept = rest(me.quantities, offer)
-            event = OfferMade(number, me.rounds, me.seat, offer, kept, last)
-        asked = Asked(0, Ask(me.rival, Move, event), [Moment(briefing)], Chance("rival"))
-        move = self.policy(asked)
+            kept_bundle = rest(me.quantities, offer)
+            event = OfferMade(number, me.rounds, me.seat, offer, kept_bundle, last)
+        request = DecisionRequest(
+            0, Ask(me.rival, Move, event), [Moment(briefing)], Chance("rival")
+        )
+        move = self.policy(request)
         assert isinstance(move, Move)
         return move
 
-    def consistent(self, seen: Iterable[tuple[int, Bundle | None, Bundle]]) -> list[int]:
-        """The hands with which the rival would have offered what it did; all if there is none.
+    def consistent(self, offers: Iterable[tuple[int, Bundle | None, Bundle]]) -> list[int]:
+        """Return the hands that explain the rival's offers; all hands if none does.
 
         Args:
-            seen: its offers: the round, what was on the table, what it offered.
+            offers: the rival's offers: the round, the offer on the table, the rival's offer.
         """
-        everyone = list(range(len(self.hands)))
-        found = everyone
-        for number, table, offer in seen:
-            found = [hand for hand in found if self.reply(hand, number, table).offer == offer]
-        return found or everyone
+        all_hands = list(range(len(self.hands)))
+        hands = all_hands
+        for number, table, offer in offers:
+            hands = [hand for hand in hands if self.reply(hand, number, table).offer == offer]
+        return hands or all_hands
 
 
 def offers_seen(heard: Iterable[Moment]) -> Iterator[tuple[int, Bundle | None, Bundle]]:
-    """The rival's offers that a seat has heard: the round, what was on the table, the offer."""
-    mine: Bundle | None = None
+    """Yield the rival's offers: the round, the offer on the table, the rival's offer."""
+    own_offer: Bundle | None = None
     for event, action in heard:
         if isinstance(event, OfferMade):
-            yield event.round - (event.proposer == SECOND), mine, event.offer
+            yield event.round - (event.proposer == SECOND), own_offer, event.offer
         if isinstance(action, Move):
-            mine = action.offer
+            own_offer = action.offer

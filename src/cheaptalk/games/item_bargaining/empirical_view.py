@@ -1,93 +1,95 @@
-"""What pages of empirical games show of item bargaining: welfare, mistakes, opposed interests."""
+"""The view of item bargaining on empirical-game pages: welfare, mistakes, opposed interests."""
 
 from collections.abc import Sequence
 from functools import lru_cache
 
 from cheaptalk.games.extras import needed
 from cheaptalk.games.item_bargaining.maxima import maxima, sample
-from cheaptalk.games.item_bargaining.measures import MISTAKES
+from cheaptalk.games.item_bargaining.metrics import MISTAKES
 from cheaptalk.games.item_bargaining.pools import Drawn
-from cheaptalk.games.item_bargaining.rules import PLACES, PRESETS, ItemBargaining
-from cheaptalk.rules import EmpiricalView, Game, Histogram, MeasureTable, Radar, ScaledMeasure
+from cheaptalk.games.item_bargaining.rules import PRESETS, SEATS, ItemBargaining
+from cheaptalk.rules import EmpiricalView, Game, Histogram, MetricTable, Radar, ScaledMetric
 
 np = needed("numpy")
 
-FIXED, DRAWN = 100_000, 20_000
-"""Pools whose maxima are averaged, where all have the same quantities and where not."""
+POOLS_FIXED, POOLS_DRAWN = 100_000, 20_000
+"""The number of pools whose maxima are averaged, with fixed and with random quantities."""
 PERCENT = 0.01
-NO_MATTER = {"names": {}, "discount": 1.0, "rounds": 1}
-"""Parameters on which the maxima of a pool do not depend."""
+IRRELEVANT = {"names": {}, "discount": 1.0, "rounds": 1}
+"""Parameters that don't affect the maxima of a pool."""
 WELFARE = {
     "discounted": ("nash_welfare", "utilitarian_welfare"),
     "undiscounted": ("nash_welfare_undiscounted", "utilitarian_welfare_undiscounted"),
 }
-"""The measures of Nash and of utilitarian welfare, as they are paid and in whatever round."""
-GIVEN = "utility_given"
+"""The metrics of Nash and utilitarian welfare, discounted as paid, and undiscounted."""
+UTILITY_GIVEN = "utility_given"
 MISTAKE_RADAR = Radar(
     "Mistakes in self-play", "times a match",
-    {f"M{number}": found.__name__ for number, found in enumerate(MISTAKES, start=1)},
+    {f"M{number}": mistake.__name__ for number, mistake in enumerate(MISTAKES, start=1)},
 )  # fmt: skip
 """The mistakes M1 to M5 (appendix B)."""
 OPPOSITION = Histogram(
     "Opposition of interests", "opposition", "distance, 0 is no conflict", 2**0.5
 )
-"""How opposed the players' interests were (appendix J)."""
+"""The opposition of the players' interests (appendix J)."""
 
 
-def welfare_tables(games: Sequence[Game]) -> tuple[MeasureTable, ...]:
-    """Welfare in both normalisations; none where the games differ in their pools.
+def welfare_tables(games: Sequence[Game]) -> tuple[MetricTable, ...]:
+    """Return welfare in both normalisations; nothing if the games differ in their pools.
 
-    It is divided by the mean of the maxima of the text, and of those of allocations alone
-    (Measuring Competition and Cooperation, section 5).
+    Welfare is divided by the mean of the maxima as defined in the text, and by that of allocations
+    only (Measuring Competition and Cooperation, section 5).
     """
-    pools = {game.model_copy(update=NO_MATTER).model_dump_json() for game in games}
-    return _of_pools(*pools) if len(pools) == 1 else ()
+    pools = {game.model_copy(update=IRRELEVANT).model_dump_json() for game in games}
+    return _tables_of_pools(*pools) if len(pools) == 1 else ()
 
 
 @lru_cache(maxsize=8)
-def _of_pools(game: str) -> tuple[MeasureTable, ...]:
+def _tables_of_pools(game: str) -> tuple[MetricTable, ...]:
     rules = ItemBargaining.model_validate_json(game)
-    count = DRAWN if isinstance(rules.quantities, Drawn) else FIXED
-    found = maxima(sample(rules, count, np.random.default_rng(0)))
-    best = {name: float(numbers.mean()) * PERCENT for name, numbers in vars(found).items()}
+    count = POOLS_DRAWN if isinstance(rules.quantities, Drawn) else POOLS_FIXED
+    pool_maxima = maxima(sample(rules, count, np.random.default_rng(0)))
+    best = {name: float(numbers.mean()) * PERCENT for name, numbers in vars(pool_maxima).items()}
 
-    def welfare(nash: str, utilitarian: str, more: str = "") -> list[ScaledMeasure]:
+    def welfare(nash: str, utilitarian: str, suffix: str = "") -> list[ScaledMetric]:
         scales = {"NW": best[nash], "UW": best[utilitarian]}
         return [
-            ScaledMeasure(
-                f"{short}{', undiscounted' * (way == 'undiscounted')}{more}", names[place], scale
+            ScaledMetric(
+                f"{short}{', undiscounted' * (kind == 'undiscounted')}{suffix}",
+                names[position],
+                scale,
             )
-            for place, (short, scale) in enumerate(scales.items())
-            for way, names in WELFARE.items()
+            for position, (short, scale) in enumerate(scales.items())
+            for kind, names in WELFARE.items()
         ]
 
-    others = (
-        ScaledMeasure("NW+", "nash_welfare_plus", best["nash_plus"]),
-        ScaledMeasure("EF1", "ef1", PERCENT),
+    other_metrics = (
+        ScaledMetric("NW+", "nash_welfare_plus", best["nash_plus"]),
+        ScaledMetric("EF1", "ef1", PERCENT),
     )
     return (
-        MeasureTable(
-            "Welfare as the text normalises it",
-            "In percent of the mean of the greatest welfare that a pool allows, over "
-            f"{count:,} pools, both players' outside options among the possible outcomes.",
-            (*welfare("nash", "utilitarian"), *others),
+        MetricTable(
+            "Welfare as normalised in the text",
+            f"In percent of the mean of the maximum welfare of {count:,} pools, "
+            "including both players' outside options in the possible outcomes.",
+            (*welfare("nash", "utilitarian"), *other_metrics),
         ),
-        MeasureTable(
-            "Welfare without the outside options among the maxima",
-            "The same, with allocations alone among the possible outcomes.",
+        MetricTable(
+            "Welfare with maxima that exclude the outside options",
+            "The same, with only allocations as possible outcomes.",
             tuple(welfare("nash_allocated", "utilitarian_allocated", ", of allocations")),
         ),
     )
 
 
 VIEW = EmpiricalView(
-    measures=(
-        *(measure for pair in WELFARE.values() for measure in pair),
-        "nash_welfare_plus", "ef1", OPPOSITION.measure, *MISTAKE_RADAR.axes.values(),
-        *(f"{GIVEN}_{place}" for place in PLACES),
+    metrics=(
+        *(metric for pair in WELFARE.values() for metric in pair),
+        "nash_welfare_plus", "ef1", OPPOSITION.metric, *MISTAKE_RADAR.axes.values(),
+        *(f"{UTILITY_GIVEN}_{seat}" for seat in SEATS),
     ),
     tables=welfare_tables,
-    given=GIVEN,
+    given=UTILITY_GIVEN,
     configurations=PRESETS,
     mixtures={"BGL0": ("BG1", "BG2", "BG3"), "BGS0": ("BG4", "BG5", "BG6")},
     radars=(MISTAKE_RADAR,),

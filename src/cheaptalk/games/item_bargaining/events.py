@@ -1,4 +1,4 @@
-"""Item bargaining: what players are told, what they answer, what nature deals, how it ends."""
+"""Actions, events, instances and outcomes of item bargaining."""
 
 from operator import gt
 from typing import Annotated, Any, Literal, TypeAlias
@@ -6,14 +6,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field, StringConstraints, model_validator
 
 from cheaptalk.games.item_bargaining.pools import Bundle
-from cheaptalk.rules import Action, Deal, Event, Outcome
+from cheaptalk.rules import Action, Event, Instance, Outcome
 
 THOUGHTS = 20_000
-"""Characters that the reasoning in an answer may have."""
+"""The maximum number of characters of the reasoning in an answer."""
 
 Ending: TypeAlias = Literal["accept", "walk", "invalid", "rounds"]
-"""An offer was accepted, somebody walked away, somebody gave no valid answer, or the last answer
-of the last round was one more offer."""
+"""How a match ended: accepted, walked away, invalid answer, or an offer after the last round."""
 
 
 class Move(Action):
@@ -25,15 +24,15 @@ class Move(Action):
     reasoning: Annotated[str, StringConstraints(max_length=THOUGHTS, strict=True)] = ""
     action: Literal["ACCEPT", "WALK", "COUNTEROFFER"]
     offer: Bundle | None = None
-    """The items of each kind that the other player shall get."""
+    """The items of each kind for the other player."""
 
     @model_validator(mode="before")
     @classmethod
-    def _without_an_idle_offer(cls, given: Any) -> Any:
-        """An empty list beside ACCEPT or WALK, as an unused field of a form, is no offer."""
-        if isinstance(given, dict) and given.get("offer") == []:
-            return given if given.get("action") == "COUNTEROFFER" else given | {"offer": None}
-        return given
+    def _without_an_idle_offer(cls, data: Any) -> Any:
+        """Remove an empty offer from ACCEPT or WALK, as sent by unused form fields."""
+        if isinstance(data, dict) and data.get("offer") == []:
+            return data if data.get("action") == "COUNTEROFFER" else data | {"offer": None}
+        return data
 
     @model_validator(mode="after")
     def _offers_what_it_says(self) -> "Move":
@@ -45,7 +44,7 @@ class Move(Action):
 
 
 def objection(quantities: Bundle, answering: bool, move: Move) -> str | None:
-    """Why a move is illegal with these items, answering an offer or not; None if it is legal."""
+    """Return why a move is illegal with these items, or None if it is legal."""
     offer = move.offer
     if offer is None:
         early = move.action == "ACCEPT" and not answering
@@ -54,23 +53,23 @@ def objection(quantities: Bundle, answering: bool, move: Move) -> str | None:
         return f"the offer must have {len(quantities)} numbers, one for each kind of items"
     if any(map(gt, offer, quantities)):
         pairs = enumerate(zip(offer, quantities, strict=True), start=1)
-        kind, (asked, count) = next(pair for pair in pairs if gt(*pair[1]))
-        few = {0: "is none", 1: "is only 1"}.get(count, f"are only {count}")
-        return f"you offer {asked} of kind {kind}, and there {few}"
+        kind, (offered, count) = next(pair for pair in pairs if gt(*pair[1]))
+        available = {0: "is none", 1: "is only 1"}.get(count, f"are only {count}")
+        return f"you offer {offered} of kind {kind}, and there {available}"
     return None
 
 
 class Briefing(Event):
-    """What a seat knows at the start.
+    """A player's information at the start.
 
     Attributes:
-        seat, rival: this place and the other.
+        seat, rival: the player's seat and the other one.
         quantities: the items of each kind.
-        values: what one item of each kind is worth to this seat.
-        total: what all items together are worth to it.
-        outside: what its outside option is worth.
+        values: the value of one item of each kind to the player.
+        total: the value of all items to the player.
+        outside: the value of its outside option.
         least_outside, below_total: the range of outside options, see the parameters.
-        highest_value: the most that an item can be worth.
+        highest_value: the maximum value of an item.
         discount, rounds: as in the parameters.
     """
 
@@ -88,16 +87,17 @@ class Briefing(Event):
 
 
 class Opening(Event):
-    """It is this seat's turn, and no offer is on the table."""
+    """The seat's turn, with no offer on the table."""
 
     round: int
     rounds: int
 
 
 class OfferMade(Event):
-    """The rival offers this seat so many items of each kind, and would keep so many itself.
+    """The rival offers some items of each kind and would keep the others (``kept``).
 
-    ``last`` says that this seat's answer is the last of the match: an offer would be too late.
+    ``last`` is whether the seat's answer is the last of the match, so that an offer would be too
+    late.
     """
 
     round: int
@@ -109,7 +109,7 @@ class OfferMade(Event):
 
 
 class Agreed(Event):
-    """An offer was accepted: this seat gets this bundle, and this payoff."""
+    """An offer was accepted: the seat's bundle and payoff."""
 
     round: int
     by: str
@@ -118,7 +118,7 @@ class Agreed(Event):
 
 
 class NotAgreed(Event):
-    """The match ended without an agreement, by whom and how, with this payoff to this seat."""
+    """The match ended without an agreement: who ended it, how, and the seat's payoff."""
 
     round: int
     by: str
@@ -130,13 +130,13 @@ Values: TypeAlias = tuple[Annotated[int, Field(ge=1, strict=True)], ...]
 Worth: TypeAlias = Annotated[int, Field(ge=0, strict=True)]
 
 
-class Pool(Deal):
-    """The items to divide, and what they and its outside option are worth to each player.
+class Pool(Instance):
+    """The items to divide, and the players' values and outside options.
 
     Attributes:
         quantities: the items of each kind.
-        values: what one item of each kind is worth, to player_1 and to player_2.
-        outside: what the outside option is worth, to player_1 and to player_2.
+        values: the value of one item of each kind, to player_1 and to player_2.
+        outside: the value of the outside option, to player_1 and to player_2.
     """
 
     quantities: Bundle
@@ -151,14 +151,14 @@ class Pool(Deal):
 
 
 class Settlement(Outcome):
-    """How a match ended.
+    """The outcome of a match.
 
     Attributes:
         ended: see :data:`Ending`.
         round: the round in which it ended, from 1.
-        by: the place whose answer ended it.
-        bundles: what player_1 and player_2 get; None without an agreement.
-        worth: what each realises, undiscounted: the worth of its bundle, or its outside option.
+        by: the seat whose answer ended it.
+        bundles: the bundles of player_1 and player_2; None without an agreement.
+        worth: each player's undiscounted result: the value of its bundle, or its outside option.
     """
 
     ended: Ending

@@ -1,7 +1,7 @@
-"""The best that can be had of a pool: exact maxima of welfare, for many pools at once.
+"""Exact maxima of welfare, for many pools at once.
 
-Everything is in points and undiscounted, as in the first round. All bundles of a pool are looked
-at. Needs numpy, from ``pip install "cheaptalk[analysis]"``.
+All numbers are in points and undiscounted, as in the first round. All bundles of a pool are
+enumerated. Requires numpy, from ``pip install "cheaptalk[analysis]"``.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ else:
     np = needed("numpy")
 
 CELLS = 50_000
-"""Bundles of all pools together that are looked at in one go; more would leave the fast memory."""
+"""The maximum number of bundles evaluated at once, so that they fit the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Pools:
     """Many pools of one game.
 
     Attributes:
-        quantities: the items of each kind, a row a pool.
+        quantities: the items of each kind, one row per pool.
         values: by pool, player and kind.
         outside: by pool and player.
     """
@@ -43,9 +43,11 @@ class Pools:
     outside: "Counts"
 
     @classmethod
-    def of(cls, deals: "list[Pool]") -> "Pools":
-        """Pools that were dealt, with as many kinds each."""
-        return cls(*(np.array([getattr(deal, f.name) for deal in deals]) for f in fields(cls)))
+    def of(cls, instances: "list[Pool]") -> "Pools":
+        """Return the pools of instances with equally many kinds."""
+        return cls(
+            *(np.array([getattr(instance, f.name) for instance in instances]) for f in fields(cls))
+        )
 
     def __len__(self) -> int:
         return len(self.outside)
@@ -53,20 +55,20 @@ class Pools:
 
 @dataclass(frozen=True)
 class Maxima:
-    """What was best for each of many pools.
+    """The maxima of each of many pools.
 
     Attributes:
-        utilitarian: the greatest sum of both players' worths, over all allocations and the outcome
+        utilitarian: the maximum sum of both players' values, over all allocations and the outcome
             in which both get their outside options.
-        utilitarian_allocated: the same over the allocations alone.
-        nash, nash_allocated: the same of the geometric mean of both worths.
-        nash_plus: the same of the geometric mean of what both get above their outside options,
-            counted as 0 where it is less. The outside options themselves bring nothing.
-        acceptable: 1 where some allocation gives both at least their outside options, else 0.
-        opposition: how far the nearest outcome is from giving both all they could have at best: the
-            least Euclidean distance of (u_1 / U_1, u_2 / U_2) from (1, 1), from 0 (no conflict) to
-            the square root of 2, over all allocations and the outside options (appendix J). U is
-            what all items are worth, which no outside option exceeds.
+        utilitarian_allocated: the same over allocations only.
+        nash, nash_allocated: the same for the geometric mean of both values.
+        nash_plus: the same for the geometric mean of both gains over the outside options, counted
+            as 0 if negative. The outside options themselves gain nothing.
+        acceptable: 1 if an allocation gives both at least their outside options, else 0.
+        opposition: the distance of the nearest outcome from giving both players everything: the
+            minimum Euclidean distance of (u_1 / U_1, u_2 / U_2) from (1, 1), from 0 (no conflict)
+            to the square root of 2, over all allocations and the outside options (appendix J). U is
+            the value of all items, which no outside option exceeds.
     """
 
     utilitarian: "Numbers"
@@ -79,18 +81,18 @@ class Maxima:
 
 
 def sample(game: ItemBargaining, count: int, draw: "np.random.Generator") -> Pools:
-    """Pools as the game deals them, drawn at once.
+    """Draw pools as the game does, all at once.
 
     Args:
-        game: whose parameters are used.
-        count: how many.
-        draw: where the randomness comes from.
+        game: the game with its parameters.
+        count: the number of pools.
+        draw: the random number generator.
     """
-    given = game.quantities
-    if isinstance(given, Drawn):
-        quantities = _drawn(given, count, draw)
+    specification = game.quantities
+    if isinstance(specification, Drawn):
+        quantities = _draw_quantities(specification, count, draw)
     else:
-        quantities = np.tile(np.array(given), (count, 1))
+        quantities = np.tile(np.array(specification), (count, 1))
     kinds = quantities.shape[1]
     values = draw.integers(1, game.highest_value, (count, 2, kinds), endpoint=True)
     totals = np.einsum("npk,nk->np", values, quantities)
@@ -98,29 +100,29 @@ def sample(game: ItemBargaining, count: int, draw: "np.random.Generator") -> Poo
     return Pools(quantities, values, outside)
 
 
-def _drawn(given: Drawn, count: int, draw: "np.random.Generator") -> "Counts":
-    """Quantities of many pools, by the rules of :class:`Drawn`."""
-    found = np.empty((0, given.kinds), dtype=np.int64)
-    while len(found) < count:
-        more = draw.poisson(given.mean, (count, given.kinds))
-        if given.zeros == "redrawn":
-            while not more.all():
-                more[more == 0] = draw.poisson(given.mean, (more == 0).sum())
-        more += given.zeros == "plus_one"
-        legal = [no_pool(tuple(row)) is None for row in more.tolist()]
-        found = np.concatenate([found, more[legal]])
-    return found[:count]
+def _draw_quantities(specification: Drawn, count: int, draw: "np.random.Generator") -> "Counts":
+    """Draw the quantities of many pools, by the rules of :class:`Drawn`."""
+    rows = np.empty((0, specification.kinds), dtype=np.int64)
+    while len(rows) < count:
+        batch = draw.poisson(specification.mean, (count, specification.kinds))
+        if specification.zeros == "redrawn":
+            while not batch.all():
+                batch[batch == 0] = draw.poisson(specification.mean, (batch == 0).sum())
+        batch += specification.zeros == "plus_one"
+        legal = [no_pool(tuple(row)) is None for row in batch.tolist()]
+        rows = np.concatenate([rows, batch[legal]])
+    return rows[:count]
 
 
 @lru_cache(maxsize=256)
 def bundles(quantities: tuple[int, ...]) -> "Numbers":
-    """All bundles of a pool, a row each."""
+    """Return all bundles of a pool, one per row."""
     units = np.indices([count + 1 for count in quantities]).reshape(len(quantities), -1)
     return units.T.astype(np.float64)
 
 
 def maxima(pools: Pools) -> Maxima:
-    """The maxima of each pool, computed together for those with the same quantities."""
+    """Return the maxima of each pool, computed together for pools with the same quantities."""
     kinds, group = np.unique(pools.quantities, axis=0, return_inverse=True)
     order = np.argsort(group, kind="stable")
     columns: dict[str, Numbers] = {field.name: np.empty(len(pools)) for field in fields(Maxima)}
@@ -130,29 +132,29 @@ def maxima(pools: Pools) -> Maxima:
         members = order[starts[number] : starts[number + 1]]
         size = max(1, CELLS // len(table))
         for start in range(0, len(members), size):
-            some = members[start : start + size]
-            found = _best(table, pools.values[some], pools.outside[some])
-            for name, numbers in found.items():
-                columns[name][some] = numbers
+            batch = members[start : start + size]
+            values = _best(table, pools.values[batch], pools.outside[batch])
+            for name, numbers in values.items():
+                columns[name][batch] = numbers
     return Maxima(**columns)
 
 
 def _best(table: "Numbers", values: "Counts", outside: "Counts") -> dict[str, "Numbers"]:
-    """The maxima of pools with the same quantities, whose bundles for player 1 are given."""
-    everything = table[-1]
-    totals = values @ everything
-    gets = values[:, 0] @ table.T
-    others = values[:, 1] @ (everything - table).T
-    allocated = (gets + others).max(axis=1)
-    nash = np.sqrt((gets * others).max(axis=1))
-    over = gets - outside[:, :1]
-    above = others - outside[:, 1:]
-    acceptable = np.minimum(over, above).max(axis=1) >= 0
-    advantage = np.maximum(over, 0, out=over)
-    advantage *= np.maximum(above, 0, out=above)
-    lacking = np.square(1 - outside / totals).sum(axis=1)
-    distance = np.square(1 - gets / totals[:, :1], out=gets)
-    distance += np.square(1 - others / totals[:, 1:], out=others)
+    """Return the maxima of pools with the same quantities, given all bundles for player 1."""
+    total_bundle = table[-1]
+    totals = values @ total_bundle
+    first = values[:, 0] @ table.T
+    second = values[:, 1] @ (total_bundle - table).T
+    allocated = (first + second).max(axis=1)
+    nash = np.sqrt((first * second).max(axis=1))
+    first_surplus = first - outside[:, :1]
+    second_surplus = second - outside[:, 1:]
+    acceptable = np.minimum(first_surplus, second_surplus).max(axis=1) >= 0
+    advantage = np.maximum(first_surplus, 0, out=first_surplus)
+    advantage *= np.maximum(second_surplus, 0, out=second_surplus)
+    outside_distance = np.square(1 - outside / totals).sum(axis=1)
+    distance = np.square(1 - first / totals[:, :1], out=first)
+    distance += np.square(1 - second / totals[:, 1:], out=second)
     return {
         "utilitarian": np.maximum(allocated, outside.sum(axis=1)),
         "utilitarian_allocated": allocated,
@@ -160,13 +162,13 @@ def _best(table: "Numbers", values: "Counts", outside: "Counts") -> dict[str, "N
         "nash_allocated": nash,
         "nash_plus": np.sqrt(advantage.max(axis=1)),
         "acceptable": acceptable,
-        "opposition": np.sqrt(np.minimum(distance.min(axis=1), lacking)),
+        "opposition": np.sqrt(np.minimum(distance.min(axis=1), outside_distance)),
     }
 
 
 def ratio_of_means(welfare: Iterable[float], best: Iterable[float]) -> float:
-    """The mean welfare of some matches over the mean maximum of some pools of the same game.
+    """Return the mean welfare of matches divided by the mean maximum of pools of the same game.
 
-    This is how the paper normalises (section 5); it need not be the same pools.
+    The paper normalises in this way (section 5); the pools need not be those of the matches.
     """
     return fmean(welfare) / fmean(best)

@@ -1,4 +1,4 @@
-"""Pools of items: how many there are of each kind, and what bundles of them are worth."""
+"""Pools of items: their quantities, and the values of bundles."""
 
 import math
 from operator import mul, sub
@@ -8,78 +8,80 @@ from pydantic import Field, model_validator
 
 from cheaptalk.rules import Stream, Value, Whole
 
-MOST = 99
-"""Items that there can be of one kind."""
-LARGEST = 1_000_000
-"""Ways to divide a pool that there can be, so that all of them can be looked at."""
+MAX_COUNT = 99
+"""The maximum number of items of one kind."""
+MAX_DIVISIONS = 1_000_000
+"""The maximum number of ways to divide a pool, so that all of them can be enumerated."""
 
-Units = Annotated[Whole, Field(ge=0, le=MOST)]
+Units = Annotated[Whole, Field(ge=0, le=MAX_COUNT)]
 Bundle: TypeAlias = tuple[Units, ...]
-"""How many items of each kind, in the order of the kinds."""
+"""The number of items of each kind, in the order of the kinds."""
 
 
 def worth(bundle: Bundle, values: tuple[int, ...]) -> int:
-    """What a bundle is worth at these values of one item of each kind."""
+    """Return the value of a bundle, given the value of one item of each kind."""
     return sum(map(mul, bundle, values))
 
 
 def rest(quantities: Bundle, bundle: Bundle) -> Bundle:
-    """What is left when a bundle is taken away."""
+    """Return what remains when a bundle is removed."""
     return tuple(map(sub, quantities, bundle))
 
 
 def no_pool(quantities: Bundle) -> str | None:
-    """Why these items cannot be bargained over, or None if they can."""
+    """Return why these items can't be bargained over, or None if they can."""
     if sum(quantities) < 2:
         return "there must be at least two items"
-    if math.prod(count + 1 for count in quantities) > LARGEST:
-        return f"the items could be divided in more than {LARGEST:,} ways"
+    if math.prod(count + 1 for count in quantities) > MAX_DIVISIONS:
+        return f"the items could be divided in more than {MAX_DIVISIONS:,} ways"
     return None
 
 
 class Drawn(Value):
-    """Quantities that are drawn anew for every deal, each kind's from a Poisson distribution."""
+    """Quantities that are drawn for every instance, for each kind from a Poisson distribution."""
 
     kinds: int = Field(default=5, ge=1, le=10, strict=True)
-    """How many kinds of items there are (T)."""
+    """The number of kinds of items (T)."""
     mean: float = Field(default=4, ge=0.5, le=20)
     """The mean number of items of a kind."""
     zeros: Literal["kept", "redrawn", "plus_one"] = "kept"
-    """What becomes of a kind of which no item is drawn: there is none, it is drawn again, or every
-    kind has one item more than drawn. The paper's text says the first; the last is in a version
-    of its code."""
+    """The treatment of kinds without items: keep them, draw them again, or add one item to every
+    kind. The paper's text says the first; the last is in a version of its code."""
 
     @model_validator(mode="after")
     def _can_be_divided(self) -> "Drawn":
-        if (self.mean + 2) ** self.kinds > LARGEST:
-            raise ValueError(f"many pools could be divided in more than {LARGEST:,} ways")
+        if (self.mean + 2) ** self.kinds > MAX_DIVISIONS:
+            raise ValueError(
+                f"many pools could be divided in more than {MAX_DIVISIONS:,} ways; "
+                "use a lower mean or fewer kinds"
+            )
         return self
 
     def quantities(self, draw: Stream) -> Bundle:
-        """The items of each kind; what :func:`no_pool` refuses is drawn again."""
+        """Draw the items of each kind, again until :func:`no_pool` accepts them."""
         while True:
-            found = tuple([self._count(draw) for _ in range(self.kinds)])
-            if no_pool(found) is None:
-                return found
+            counts = tuple([self._count(draw) for _ in range(self.kinds)])
+            if no_pool(counts) is None:
+                return counts
 
     def _count(self, draw: Stream) -> int:
         while True:
             count = poisson(self.mean, draw.uniform())
             if self.zeros == "plus_one":
-                return min(count + 1, MOST)
+                return min(count + 1, MAX_COUNT)
             if count or self.zeros == "kept":
-                return min(count, MOST)
+                return min(count, MAX_COUNT)
 
 
-def poisson(mean: float, place: float) -> int:
-    """The Poisson number at a place in [0, 1) of its distribution (inversion).
+def poisson(mean: float, draw: float) -> int:
+    """Return a quantile of the Poisson distribution (inversion).
 
-    >>> [poisson(4, place) for place in (0, 0.1, 0.5, 0.99)]
+    >>> [poisson(4, draw) for draw in (0, 0.1, 0.5, 0.99)]
     [0, 2, 4, 9]
     """
     count, chance = 0, math.exp(-mean)
-    while place >= chance and count < MOST:
-        place -= chance
+    while draw >= chance and count < MAX_COUNT:
+        draw -= chance
         count += 1
         chance *= mean / count
     return count

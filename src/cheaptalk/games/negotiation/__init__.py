@@ -1,8 +1,8 @@
-"""Negotiation over the price of a product."""
+"""Negotiation of the price of a product."""
 
-from cheaptalk.games.negotiation import events, measures, rules, strategies
-from cheaptalk.rules import GameBox
+from cheaptalk.games.negotiation import events, metrics, rules, strategies
+from cheaptalk.rules import GameSpec
 
-__all__ = ["BOX", "events", "measures", "rules", "strategies"]
+__all__ = ["SPEC", "events", "metrics", "rules", "strategies"]
 
-BOX = GameBox.of(__name__)
+SPEC = GameSpec.of(__name__)

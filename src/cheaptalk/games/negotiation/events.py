@@ -1,4 +1,4 @@
-"""What is asked and told in negotiation: the actions and events of its rules."""
+"""Actions and events of negotiation."""
 
 from typing import Literal
 
@@ -30,7 +30,7 @@ class ReplyOrJohn(Action):
 
 
 class Briefing(Event):
-    """What a seat knows at the start. ``rival_value`` and ``rounds`` are None where untold."""
+    """A seat's information at the start; ``rival_value`` and ``rounds`` are None if unknown."""
 
     seat: str
     rival: str
@@ -43,14 +43,14 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """It is this seat's turn to name a price."""
+    """The seat's turn to name a price."""
 
     stage: int
     last: bool
 
 
 class PricePosted(Event):
-    """The rival names a price."""
+    """The rival has named a price."""
 
     stage: int
     proposer: str
@@ -60,13 +60,13 @@ class PricePosted(Event):
 
 
 class PriceRejected(Event):
-    """The rival turned this seat's price down."""
+    """The rival has rejected the seat's price."""
 
     stage: int
 
 
 class Sold(Event):
-    """A price was accepted: the game is over, and this seat gets this payoff."""
+    """A price was accepted; ``payoff`` is the seat's payoff."""
 
     stage: int
     price: float
@@ -74,15 +74,15 @@ class Sold(Event):
 
 
 class LeftForJohn(Event):
-    """A seat chose to trade with John: the game is over and both get nothing."""
+    """A player chose to trade with John; both payoffs are 0."""
 
     leaver: str
 
 
 class NoTrade(Event):
-    """The rounds are used up: the game is over and both get nothing.
+    """The last round ended without a trade; both payoffs are 0.
 
-    ``john`` tells whether each of them trades with John instead.
+    ``john`` is whether each player trades with John instead.
     """
 
     john: bool

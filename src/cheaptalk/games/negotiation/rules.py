@@ -18,7 +18,7 @@ from cheaptalk.games.negotiation.events import (
     SpokenPrice,
     Turn,
 )
-from cheaptalk.rules import Ask, Chance, Deal, Game, Horizon, Outcome, Play, Secret, Tell
+from cheaptalk.rules import Ask, Chance, Game, Horizon, Instance, Outcome, Play, Secret, Tell
 
 
 class Sale(Outcome):
@@ -32,12 +32,12 @@ class Sale(Outcome):
 class Negotiation(Game):
     """Alternating prices for one product, with an outside option (GLEE section 2.2).
 
-    In odd stages the seller Alice names a price and the buyer Bob accepts or rejects it, in even
-    stages the other way round. At price p Alice gets p - V_A and Bob V_B - p dollars, where
-    V_A and V_B are what the product is worth to each; without a trade both get 0.
+    In odd stages the seller Alice names a price and the buyer Bob accepts or rejects it; in even
+    stages the roles are reversed. At price p Alice gets p - V_A and Bob V_B - p dollars, where V_A
+    and V_B are the product's values to them; without a trade both get 0.
 
-    With the outside option, who answers a price may instead trade with John at its own value.
-    This ends the game and pays both 0. Where only one round is announced, its rejection sends
+    With the outside option, the player who answers a price may instead trade with John at its own
+    value. This ends the game and pays both 0. If only one round is announced, a rejection sends
     both to John.
     """
 
@@ -50,36 +50,36 @@ class Negotiation(Game):
     outcome_type = Sale
 
     scale: float = Field(default=10_000, gt=0, le=1e12)
-    """What values and measures are multiples of (GLEE's M), in dollars."""
+    """The unit of values and metrics (GLEE's M), in dollars."""
     seller_factor: float = Field(default=0.8, gt=0, le=1_000)
-    """What the product is worth to Alice, as a multiple of the scale."""
+    """The product's value to Alice, as a multiple of the scale."""
     buyer_factor: float = Field(default=1.2, gt=0, le=1_000)
-    """What the product is worth to Bob, as a multiple of the scale."""
+    """The product's value to Bob, as a multiple of the scale."""
     horizon: Horizon = Horizon(rounds=10)
-    """How many rounds there can be, and whether the players are told."""
+    """The maximum number of rounds, and whether the players know it."""
     complete_information: bool = True
-    """Whether each player knows what the product is worth to the other."""
+    """Whether each player knows the product's value to the other."""
     messages: bool = True
-    """Whether who names a price can send words with it."""
+    """Whether the player who names a price can send a message with it."""
     outside_option: bool = True
-    """Whether who answers a price can trade with John instead."""
+    """Whether the player who answers a price can trade with John instead."""
     price_limit: float = Field(default=100, gt=0, le=1_000)
-    """The highest legal price as a multiple of the scale. It keeps payoffs bounded; the words
-    name it only to a player who exceeds it, lest it serve as an anchor."""
+    """The highest legal price as a multiple of the scale, which bounds payoffs. Only a player who
+    exceeds it is shown it, so that it doesn't serve as an anchor."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Negotiation":
         if self.price_limit < max(self.seller_factor, self.buyer_factor):
             raise ValueError("price_limit: must be at least seller_factor and buyer_factor")
         if self.outside_option and "John" in map(self.called, self.roles):
-            raise ValueError('names: "John" is the outside option')
+            raise ValueError('names: "John" is reserved for the outside option; use another name')
         return self
 
     def value(self, role: str) -> float:
-        """What the product is worth to a role, in dollars."""
+        """Return the product's value to a role, in dollars."""
         return self.scale * (self.seller_factor if role == "alice" else self.buyer_factor)
 
-    def play(self, deal: Deal, chance: Chance) -> Play[Sale]:
+    def play(self, instance: Instance, chance: Chance) -> Play[Sale]:
         for seat, rival in (self.roles, self.roles[::-1]):
             yield Tell(seat, self._briefing(seat, rival))
         price_type = SpokenPrice if self.messages else Price
@@ -136,9 +136,9 @@ class Negotiation(Game):
         seller, buyer = self.value("alice"), self.value("bob")
         return {"alice": (-seller, highest - seller), "bob": (buyer - highest, buyer)}
 
-    def secrets(self, deal: Deal) -> Iterator[Secret]:
+    def secrets(self, instance: Instance) -> Iterator[Secret]:
         if self.complete_information:
             return
         for owner, factor in zip(self.roles, ("seller_factor", "buyer_factor"), strict=True):
             game = self.model_copy(update={factor: getattr(self, factor) / 2})
-            yield Secret(frozenset({owner}), game, deal)
+            yield Secret(frozenset({owner}), game, instance)

@@ -1,7 +1,7 @@
-"""Scripted sellers and buyers, and the theory that they rest on.
+"""Scripted sellers and buyers, and their theory.
 
-All of them play either role, reason in gains (what a price leaves above the own value as a
-seller, below it as a buyer), know only what their seat was told and, but for ``random``, never
+They play either role and reason in gains: the price minus the own value for a seller, the own value
+minus the price for a buyer. They use only what they have observed and, except for ``random``, never
 trade at a loss.
 """
 
@@ -21,15 +21,14 @@ from cheaptalk.games.negotiation.events import (
     SpokenPrice,
 )
 from cheaptalk.games.tactics import Early, Late, Share, conceded
-from cheaptalk.rules import Action, Asked, Strategy, by_name, strategy
+from cheaptalk.rules import Action, DecisionRequest, Strategy, by_name, strategy
 
 
 def optimal_gain(gains: Sequence[float]) -> float:
-    """The demand g that maximises g * P(G >= g), where G is one of the gains, each as likely.
+    """Return the demand g that maximises g * P(G >= g), where G is uniform over the gains.
 
-    G is the whole surplus of a trade, so P(G >= g) is the chance that the other accepts. The
-    best demand is one of the possible gains; of several the smallest is taken. It is 0 where no
-    gain is positive.
+    G is the whole surplus of a trade, so P(G >= g) is the probability of acceptance. The optimum is
+    one of the possible gains, the smallest if there are several. It is 0 if no gain is positive.
 
     >>> optimal_gain([-20, 0, 20, 50])
     50
@@ -41,19 +40,19 @@ def optimal_gain(gains: Sequence[float]) -> float:
 
 
 def regret_minimising_gain(surplus: float, draw: float) -> float:
-    """The demand at a place in [0, 1) of the distribution that minimises the greatest regret.
+    """Return a quantile of the distribution of demands that minimises the maximum regret.
 
-    A seller with cost c who knows only that the buyer's value v is at most h regrets
-    max(v - c, 0) less what the price p brings: p - c if p <= v, else 0. Drawn with density
-    1 / (p - c) on [c + (h - c) / e, h], the price leaves the same expected regret (h - c) / e at
-    every v in that range, since (v - c) minus the integral of (p - c) / (p - c) from
-    c + (h - c) / e to v does not depend on v, and less below it; no other distribution has a
-    smaller maximum (Bergemann and Schlag 2008, 2011, here with a cost). Turned around, the
-    gain p - c at place u is (h - c) * exp(u - 1).
+    A seller with cost c who knows only that the buyer's value v is at most h regrets max(v - c, 0)
+    minus the revenue of the price p: p - c if p <= v, else 0. With density 1 / (p - c) on [c + (h -
+    c) / e, h], the price causes the same expected regret (h - c) / e at every v in that range,
+    since (v - c) minus the integral of (p - c) / (p - c) from c + (h - c) / e to v doesn't depend
+    on v, and less regret below it; no other distribution has a smaller maximum (Bergemann and
+    Schlag 2008, 2011, here with a cost). By inversion, the gain p - c at quantile u is (h - c) *
+    exp(u - 1).
 
     Args:
-        surplus: h - c, the most that a trade can be worth, in dollars.
-        draw: the place u in the distribution, uniform in [0, 1).
+        surplus: h - c, the maximum surplus of a trade, in dollars.
+        draw: the quantile u, uniform in [0, 1).
 
     >>> round(regret_minimising_gain(100, 0.0), 2), regret_minimising_gain(100, 1.0)
     (36.79, 100.0)
@@ -62,12 +61,12 @@ def regret_minimising_gain(surplus: float, draw: float) -> float:
 
 
 def equilibrium_share(seat: str, rounds: int | None) -> float:
-    """The share of the surplus that a seat gets in subgame-perfect equilibrium.
+    """Return a player's share of the surplus in subgame-perfect equilibrium.
 
-    Nothing is lost by waiting, so whoever names the price in the last stage can wait for it and
-    take all: the other accepts anything that is no loss there (backward induction; Stahl 1972
-    without discounting). With no known end every division can be an equilibrium, as waiting is
-    free; 1/2 is the limit of Rubinstein's (1982) division as equal discounts approach 1.
+    Waiting is free, so the player who names the price in the last stage can wait for it and take
+    everything: the other then accepts any price without a loss (backward induction; Stahl 1972
+    without discounting). Without a known end every division can be an equilibrium; 1/2 is the limit
+    of Rubinstein's (1982) division as equal discounts approach 1.
 
     >>> equilibrium_share("alice", 1), equilibrium_share("alice", 10)
     (1.0, 0.0)
@@ -89,190 +88,196 @@ ANSWERS: dict[type[Action], dict[str, Action]] = {
 """All answers to a price, with and without John."""
 
 SLACK = 1e-9
-"""Slack in comparing gains, as a share of the own value."""
+"""The tolerance in comparing gains, as a share of the own value."""
 
 
 def price_of(me: Briefing, gain: float) -> float:
-    """The price that leaves this seat a gain."""
+    """Return the price that gives the player a gain."""
     return me.value + gain if me.seat == "alice" else me.value - gain
 
 
 def gain_at(me: Briefing, price: float) -> float:
-    """What a price leaves this seat, in dollars."""
+    """Return the player's gain at a price, in dollars."""
     return price - me.value if me.seat == "alice" else me.value - price
 
 
 def known_surplus(me: Briefing) -> float | None:
-    """What a trade would be worth to both together, in dollars; None where it is not known."""
+    """Return the surplus of a trade in dollars; None if it is unknown."""
     return None if me.rival_value is None else gain_at(me, me.rival_value)
 
 
-def name_price(asked: Asked, price: float, message: str = "") -> Action:
-    """Name this price, or the nearest legal one."""
-    legal = min(max(price, 0.0), asked.briefing.highest_price)
-    if asked.ask.action is SpokenPrice:
+def name_price(request: DecisionRequest, price: float, message: str = "") -> Action:
+    """Name a price, or the nearest legal one."""
+    legal = min(max(price, 0.0), request.briefing.highest_price)
+    if request.ask.action is SpokenPrice:
         return SpokenPrice(price=legal, message=message)
     return Price(price=legal)
 
 
-def demand(asked: Asked, gain: float, message: str = "") -> Action:
-    """Name the price that leaves this gain, in whole cents in the seat's own favour."""
-    cents = 100 * price_of(asked.briefing, gain)
-    seller = asked.briefing.seat == "alice"
-    whole = math.ceil(cents - 1e-6) if seller else math.floor(cents + 1e-6)
-    return name_price(asked, whole / 100, message)
+def demand(request: DecisionRequest, gain: float, message: str = "") -> Action:
+    """Name the price that gives a gain, rounded to cents in the player's favour."""
+    cents = 100 * price_of(request.briefing, gain)
+    seller = request.briefing.seat == "alice"
+    whole_cents = math.ceil(cents - 1e-6) if seller else math.floor(cents + 1e-6)
+    return name_price(request, whole_cents / 100, message)
 
 
-def answer(asked: Asked, decision: Literal["accept", "reject", "john"]) -> Action:
-    """Accept or reject or, where that can be, leave for John."""
-    return ANSWERS[asked.ask.action][decision]
+def answer(request: DecisionRequest, decision: Literal["accept", "reject", "john"]) -> Action:
+    """Return the answer that accepts, rejects or chooses John."""
+    return ANSWERS[request.ask.action][decision]
 
 
-def take(asked: Asked, posted: PricePosted, least: float) -> Action:
-    """Accept a price that leaves at least this gain, in dollars, and reject any other."""
-    me: Briefing = asked.briefing
-    good = gain_at(me, posted.price) >= least - SLACK * me.value
-    return answer(asked, "accept" if good else "reject")
+def take(request: DecisionRequest, posted: PricePosted, minimum: float) -> Action:
+    """Accept a price that gives at least this gain, in dollars, and reject any other."""
+    me: Briefing = request.briefing
+    good = gain_at(me, posted.price) >= minimum - SLACK * me.value
+    return answer(request, "accept" if good else "reject")
 
 
-def insist(asked: Asked, gain: float, message: str) -> Action:
-    """Name the price with this gain and accept nothing worse."""
-    if isinstance(asked.event, PricePosted):
-        return take(asked, asked.event, gain)
-    return name_price(asked, price_of(asked.briefing, gain), message)
+def insist(request: DecisionRequest, gain: float, message: str) -> Action:
+    """Name the price with this gain and accept nothing less."""
+    if isinstance(request.event, PricePosted):
+        return take(request, request.event, gain)
+    return name_price(request, price_of(request.briefing, gain), message)
 
 
 @strategy("alice", "bob")
-def fixed_price(asked: Asked, *, markup: Share = 0.2) -> Action:
-    """Name one price whatever happens and accept nothing worse.
+def fixed_price(request: DecisionRequest, *, markup: Share = 0.2) -> Action:
+    """Always name the same price and accept nothing worse.
 
-    Posted-price selling, the form in which GLEE's appendix C states the optimum.
+    Posted-price selling, as in GLEE's appendix C.
 
     Args:
-        markup: the gain demanded as a share of the own value, in [0, 1]: a seller asks for
+        markup: the gain demanded as a share of the own value, in [0, 1]: a seller demands
             value * (1 + markup), a buyer offers value * (1 - markup).
     """
-    me: Briefing = asked.briefing
-    return insist(asked, markup * me.value, "This is my price and I will not move.")
+    me: Briefing = request.briefing
+    return insist(request, markup * me.value, "This is my price and I will not move.")
 
 
 @strategy("alice", "bob")
-def prior_optimal(asked: Asked, *, factors: tuple[Factor, ...] = (0.8, 1.0, 1.2, 1.5)) -> Action:
-    """Name the price that is best against a prior over what the product is worth to the other.
+def prior_optimal(
+    request: DecisionRequest, *, factors: tuple[Factor, ...] = (0.8, 1.0, 1.2, 1.5)
+) -> Action:
+    """Name the optimal price under a prior of the other player's value.
 
-    Against a prior no seller can do better than with one price, never lowered: the p that
-    maximises (p - V_A) * P(V_B >= p) (Harris and Raviv 1981; Riley and Zeckhauser 1983; GLEE
-    appendix C). A buyer does the same with (V_B - p) * P(V_A <= p). A known value takes the
-    place of the prior, and is then the price.
+    Under a prior, a seller can do no better than with one constant price: the p that maximises (p -
+    V_A) * P(V_B >= p) (Harris and Raviv 1981; Riley and Zeckhauser 1983; GLEE appendix C). A buyer
+    uses (V_B - p) * P(V_A <= p). A known value replaces the prior, and is then the price.
 
     Args:
-        factors: what the product may be worth to the other as multiples of the own value, each
-            equally likely. (Not of the scale, which players are not told.) The defaults are
-            GLEE's factors as a player whose own factor is 1 sees them.
+        factors: the other player's possible values as multiples of the own value, each equally
+            likely. (Not of the scale, which players don't know.) The defaults are GLEE's factors as
+            seen by a player with factor 1.
     """
-    me: Briefing = asked.briefing
+    me: Briefing = request.briefing
     values = [factor * me.value for factor in factors]
     if me.rival_value is not None:
         values = [me.rival_value]
     best = optimal_gain([gain_at(me, value) for value in values])
-    return insist(asked, best, "This is my price and it will stay my price.")
+    return insist(request, best, "This is my price and it will stay my price.")
 
 
 @strategy("alice", "bob")
-def minimax_regret(asked: Asked, *, surplus: Share = 0.5) -> Action:
-    """Name one random price, so drawn that the greatest possible regret is least.
+def minimax_regret(request: DecisionRequest, *, surplus: Share = 0.5) -> Action:
+    """Name one random price that minimises the maximum possible regret.
 
     The policy of Bergemann and Schlag (2011; GLEE appendix C) for a seller without a prior:
     :func:`~cheaptalk.games.negotiation.strategies.regret_minimising_gain`. A buyer draws the mirror
-    image. The price is drawn once a match. A known value leaves nothing to regret: it is then
-    the price.
+    image. The price is drawn once per match. A known value leaves nothing to regret: it is then the
+    price.
 
     Args:
-        surplus: the most that a trade can be worth, as a share of the own value, in [0, 1]: a
-            seller takes the buyer's value to lie in [0, value * (1 + surplus)], a buyer the
-            seller's in [value * (1 - surplus), infinity).
+        surplus: the maximum surplus of a trade, as a share of the own value, in [0, 1]: a seller
+            assumes that the buyer's value lies in [0, value * (1 + surplus)], a buyer that the
+            seller's lies in [value * (1 - surplus), infinity).
     """
-    me: Briefing = asked.briefing
-    known = known_surplus(me)
-    if known is not None:
-        return insist(asked, max(known, 0.0), "This is my price.")
-    gain = regret_minimising_gain(surplus * me.value, asked.chance("price").uniform())
-    return insist(asked, round(gain, 2), "This is my price.")
+    me: Briefing = request.briefing
+    surplus_known = known_surplus(me)
+    if surplus_known is not None:
+        return insist(request, max(surplus_known, 0.0), "This is my price.")
+    gain = regret_minimising_gain(surplus * me.value, request.chance("price").uniform())
+    return insist(request, round(gain, 2), "This is my price.")
 
 
-def latest_prices(asked: Asked) -> tuple[float | None, float | None]:
-    """The last prices named before this question: the own one and the rival's."""
-    mine = (m.action.price for m in reversed(asked.heard) if isinstance(m.action, Price))
-    theirs = (m.event.price for m in reversed(asked.heard) if isinstance(m.event, PricePosted))
-    return next(mine, None), next(theirs, None)
+def latest_prices(request: DecisionRequest) -> tuple[float | None, float | None]:
+    """Return the last prices of the player and of the rival before this request."""
+    own_prices = (m.action.price for m in reversed(request.heard) if isinstance(m.action, Price))
+    rival_prices = (
+        m.event.price for m in reversed(request.heard) if isinstance(m.event, PricePosted)
+    )
+    return next(own_prices, None), next(rival_prices, None)
 
 
 @strategy("alice", "bob")
-def split_the_difference(asked: Asked, *, opening: Share = 0.5, close: Share = 0.01) -> Action:
+def split_the_difference(
+    request: DecisionRequest, *, opening: Share = 0.5, close: Share = 0.01
+) -> Action:
     """Meet the other halfway (the split-the-difference rule of everyday haggling).
 
-    Where both values are known, name the price halfway between them and accept nothing worse.
-    Otherwise name the price halfway between the own last price and the rival's, and accept a
-    price that is as good as the own last one, close to it, or in the last round no loss.
+    If both values are known, name the price halfway between them and accept nothing worse.
+    Otherwise name the price halfway between the own last price and the rival's, and accept a price
+    that is as good as the own last one, close to it, or in the last round without a loss.
 
     Args:
         opening: the gain demanded at first, as a share of the own value, in [0, 1].
-        close: the difference that is not worth another round, as a share of the own value.
+        close: the difference that isn't worth another round, as a share of the own value.
     """
-    me: Briefing = asked.briefing
-    known = known_surplus(me)
-    if known is not None:
-        return insist(asked, max(known, 0.0) / 2, "Halfway is fair to both of us.")
-    mine, theirs = latest_prices(asked)
-    own = opening * me.value if mine is None else gain_at(me, mine)
-    match asked.event:
+    me: Briefing = request.briefing
+    surplus_known = known_surplus(me)
+    if surplus_known is not None:
+        return insist(request, max(surplus_known, 0.0) / 2, "Halfway is fair to both of us.")
+    own_price, rival_price = latest_prices(request)
+    own_gain = opening * me.value if own_price is None else gain_at(me, own_price)
+    match request.event:
         case PricePosted(last=last) as posted:
-            return take(asked, posted, 0.0 if last else max(0.0, own - close * me.value))
+            return take(request, posted, 0.0 if last else max(0.0, own_gain - close * me.value))
         case _:
-            gain = own if theirs is None else (own + gain_at(me, theirs)) / 2
-            return demand(asked, max(gain, 0.0), "Let us meet halfway.")
+            gain = own_gain if rival_price is None else (own_gain + gain_at(me, rival_price)) / 2
+            return demand(request, max(gain, 0.0), "Let us meet halfway.")
 
 
 @strategy("alice", "bob")
-def zero_intelligence(asked: Asked, *, reach: Share = 1.0) -> Action:
-    """Name random prices that never lose money and accept any that does not.
+def zero_intelligence(request: DecisionRequest, *, reach: Share = 1.0) -> Action:
+    """Name random prices that never lose money, and accept any such price.
 
     The budget-constrained zero-intelligence trader (ZI-C) of Gode and Sunder (1993).
 
     Args:
-        reach: the greatest gain asked for, as a share of the own value, in [0, 1]: a seller's
-            price is uniform in [value, value * (1 + reach)], a buyer's in
-            [value * (1 - reach), value].
+        reach: the maximum gain demanded, as a share of the own value, in [0, 1]: a seller's price
+            is uniform in [value, value * (1 + reach)], a buyer's in [value * (1 - reach), value].
     """
-    if isinstance(asked.event, PricePosted):
-        return take(asked, asked.event, 0.0)
-    draw = asked.chance("price", asked.request)
-    return demand(asked, draw.uniform(0, reach * asked.briefing.value))
+    if isinstance(request.event, PricePosted):
+        return take(request, request.event, 0.0)
+    draw = request.chance("price", request.number)
+    return demand(request, draw.uniform(0, reach * request.briefing.value))
 
 
-def concede(asked: Asked, start: float, end: float, power: float) -> Action:
-    """Name prices by a concession curve; accept what is at least the current demand."""
-    me: Briefing = asked.briefing
-    stage: int = asked.event.stage
-    least = me.value * conceded(stage, me.rounds, start, end, power)
-    if isinstance(asked.event, PricePosted):
-        return take(asked, asked.event, least)
-    return demand(asked, least, "This is my price for now.")
+def concede(request: DecisionRequest, start: float, end: float, power: float) -> Action:
+    """Name prices according to a concession curve; accept at least the current demand."""
+    me: Briefing = request.briefing
+    stage: int = request.event.stage
+    minimum = me.value * conceded(stage, me.rounds, start, end, power)
+    if isinstance(request.event, PricePosted):
+        return take(request, request.event, minimum)
+    return demand(request, minimum, "This is my price for now.")
 
 
 @strategy("alice", "bob")
-def linear(asked: Asked, *, start: Share = 0.5, end: Share = 0.0) -> Action:
-    """Concede at an even pace (Faratin, Sierra and Jennings 1998, time-dependent tactics).
+def linear(request: DecisionRequest, *, start: Share = 0.5, end: Share = 0.0) -> Action:
+    """Concede at a constant pace (Faratin, Sierra and Jennings 1998, time-dependent tactics).
 
     Args:
         start: the gain demanded at first, as a share of the own value.
-        end: the gain demanded in the last round, likewise.
+        end: the gain demanded in the last round, as a share of the own value.
     """
-    return concede(asked, start, end, power=1)
+    return concede(request, start, end, power=1)
 
 
 @strategy("alice", "bob")
-def boulware(asked: Asked, *, start: Share = 0.5, end: Share = 0.0, power: Late = 4) -> Action:
+def boulware(
+    request: DecisionRequest, *, start: Share = 0.5, end: Share = 0.0, power: Late = 4
+) -> Action:
     """Hold out and concede only near the end (Faratin, Sierra and Jennings 1998).
 
     Args:
@@ -280,11 +285,13 @@ def boulware(asked: Asked, *, start: Share = 0.5, end: Share = 0.0, power: Late 
         end: the gain demanded in the last round, likewise.
         power: how late the concession comes, above 1.
     """
-    return concede(asked, start, end, power)
+    return concede(request, start, end, power)
 
 
 @strategy("alice", "bob")
-def conceder(asked: Asked, *, start: Share = 0.5, end: Share = 0.0, power: Early = 0.25) -> Action:
+def conceder(
+    request: DecisionRequest, *, start: Share = 0.5, end: Share = 0.0, power: Early = 0.25
+) -> Action:
     """Concede early (Faratin, Sierra and Jennings 1998).
 
     Args:
@@ -292,77 +299,76 @@ def conceder(asked: Asked, *, start: Share = 0.5, end: Share = 0.0, power: Early
         end: the gain demanded in the last round, likewise.
         power: how early the concession comes, below 1.
     """
-    return concede(asked, start, end, power)
+    return concede(request, start, end, power)
 
 
 @strategy("alice", "bob")
-def subgame_perfect(asked: Asked, *, guess: Share = 0.4) -> Action:
-    """Play the subgame-perfect equilibrium: who names the last price takes the surplus.
+def subgame_perfect(request: DecisionRequest, *, guess: Share = 0.4) -> Action:
+    """Play the subgame-perfect equilibrium: the player who names the last price takes the surplus.
 
     See :func:`~cheaptalk.games.negotiation.strategies.equilibrium_share`.
 
-    Demand the equilibrium share of the surplus at every stage and accept no less, but in the
-    last stage anything that is no loss. Where no trade can be worth anything, leave for John.
-    The equilibrium is that of complete information; where the other's value is not told, this
-    is only a rule of thumb.
+    Demand the equilibrium share of the surplus at every stage and accept no less, but in the last
+    stage anything without a loss. If no trade can yield a surplus, choose John. The equilibrium
+    assumes complete information; if the other's value is unknown, this is only a rule of thumb.
 
     Args:
-        guess: the surplus reckoned with where the other's value is not told, as a share of the
-            own value, in [0, 1].
+        guess: the assumed surplus if the other's value is unknown, as a share of the own value, in
+            [0, 1].
     """
-    me: Briefing = asked.briefing
-    known = known_surplus(me)
-    surplus = guess * me.value if known is None else known
-    least = max(surplus, 0.0) * equilibrium_share(me.seat, me.rounds)
-    match asked.event:
-        case PricePosted() if surplus < 0 and asked.ask.action is ReplyOrJohn:
-            return answer(asked, "john")
+    me: Briefing = request.briefing
+    surplus_known = known_surplus(me)
+    surplus = guess * me.value if surplus_known is None else surplus_known
+    minimum = max(surplus, 0.0) * equilibrium_share(me.seat, me.rounds)
+    match request.event:
+        case PricePosted() if surplus < 0 and request.ask.action is ReplyOrJohn:
+            return answer(request, "john")
         case PricePosted(last=True) as posted:
-            return take(asked, posted, 0.0)
-    return insist(asked, least, "You can do no better by waiting.")
+            return take(request, posted, 0.0)
+    return insist(request, minimum, "You can do no better by waiting.")
 
 
 @strategy("alice", "bob")
-def random(asked: Asked) -> Action:
+def random(request: DecisionRequest) -> Action:
     """Play a random legal move: a price of up to twice the own value, or any of the answers."""
-    draw = asked.chance("move", asked.request)
-    if asked.ask.action is ReplyOrJohn:
-        return answer(asked, draw.pick(("accept", "reject", "john")))
-    if isinstance(asked.event, PricePosted):
-        return answer(asked, draw.pick(("accept", "reject")))
-    return name_price(asked, round(draw.uniform(0, 2 * asked.briefing.value), 2))
+    draw = request.chance("move", request.number)
+    if request.ask.action is ReplyOrJohn:
+        return answer(request, draw.pick(("accept", "reject", "john")))
+    if isinstance(request.event, PricePosted):
+        return answer(request, draw.pick(("accept", "reject")))
+    return name_price(request, round(draw.uniform(0, 2 * request.briefing.value), 2))
 
 
 TACTICS: dict[str, Strategy] = by_name(
     [linear, boulware, conceder, fixed_price, prior_optimal, subgame_perfect]
 )
-"""Whose prices a talker can name: they hear no words, and draw no luck."""
+"""Strategies whose prices a talker can name; they ignore messages and draw no random numbers."""
 
 
 @strategy("alice", "bob")
 def talker(
-    asked: Asked,
+    request: DecisionRequest,
     *,
     manner: Manner = "polite",
     offers: Literal[
         "linear", "boulware", "conceder", "fixed_price", "prior_optimal", "subgame_perfect"
     ] = "linear",
-    repeat: int = 0,  # noqa: ARG001 - tells identical talkers apart
+    repeat: int = 0,  # noqa: ARG001 - distinguishes identical talkers
 ) -> Action:
-    """Name another strategy's prices at its settings' defaults, and speak in a manner of one's own.
+    """Name another strategy's prices at its default settings, with messages in one manner.
 
-    Talkers of two manners do the same where the other does: what differs then is the effect of
-    words (:mod:`~cheaptalk.games.manners`).
+    Talkers with different manners make the same moves against the same moves, so any difference is
+    the effect of the messages (:mod:`~cheaptalk.games.manners`).
 
     Args:
-        manner: how it speaks.
-        offers: the strategy whose prices and answers it gives.
-        repeat: tells identical talkers apart, whose matches are repeats; it changes nothing.
+        manner: the manner of the messages.
+        offers: the strategy that determines prices and answers.
+        repeat: distinguishes identical talkers whose matches are repetitions; otherwise unused.
     """
-    action = TACTICS[offers](asked)
+    action = TACTICS[offers](request)
     if not isinstance(action, SpokenPrice):
         return action
-    me: Briefing = asked.briefing
+    me: Briefing = request.briefing
     seller, value = me.seat == "alice", me.value
     far, feigned = (2.0, 1.5) if seller else (0.3, 0.6)
     topics = Topics(
@@ -373,4 +379,4 @@ def talker(
         wish='{"decision": "accept"}',
         private="what the product is worth to you",
     )
-    return action.model_copy(update={"message": wording(manner, topics, asked)})
+    return action.model_copy(update={"message": wording(manner, topics, request)})

@@ -1,8 +1,8 @@
-"""Persuasion of a buyer by a seller who knows more."""
+"""Persuasion of a buyer by a better informed seller."""
 
-from cheaptalk.games.persuasion import events, measures, rules, strategies
-from cheaptalk.rules import GameBox
+from cheaptalk.games.persuasion import events, metrics, rules, strategies
+from cheaptalk.rules import GameSpec
 
-__all__ = ["BOX", "events", "measures", "rules", "strategies"]
+__all__ = ["SPEC", "events", "metrics", "rules", "strategies"]
 
-BOX = GameBox.of(__name__)
+SPEC = GameSpec.of(__name__)

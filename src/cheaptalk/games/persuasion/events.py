@@ -1,4 +1,4 @@
-"""What is asked and told in persuasion: the actions and events of its rules."""
+"""Actions and events of persuasion."""
 
 from typing import Literal
 
@@ -32,10 +32,10 @@ class SpokenPurchase(Purchase):
 
 
 class Briefing(Event):
-    """What a seat knows at the start; the prior, the worths and ``rounds`` are None where untold.
+    """The information of a seat at the start; prior, worths and ``rounds`` are None if unknown.
 
-    Worths are what products are worth to the buyer, in dollars; ``prior_common`` and
-    ``worths_common`` are whether both sides know the prior and the worths.
+    Worths are the product's values to the buyer in dollars; ``prior_common`` and ``worths_common``
+    are whether both sides know the prior and the worths.
     """
 
     price: float
@@ -51,10 +51,10 @@ class Briefing(Event):
 
 
 class Record(Event):
-    """What a myopic buyer is told of the earlier rounds.
+    """A myopic buyer's information about the earlier rounds.
 
-    The share in which the product was bought, and the share in which it was bought and of low
-    quality; None where there are no earlier rounds.
+    The share of rounds in which the product was bought, and the share in which it was bought and of
+    low quality; None if there are no earlier rounds.
     """
 
     earlier: int
@@ -70,7 +70,7 @@ class ProductDrawn(Event):
 
 
 class ProductOffered(Event):
-    """The buyer hears the seller: a recommendation or a message, the other is None."""
+    """The seller's recommendation or message; the other one is None."""
 
     round: int
     price: float
@@ -88,7 +88,7 @@ class BuyerDecided(Event):
 
 
 class QualityRevealed(Event):
-    """The buyer learns the quality, what the product is worth to it, and its gain."""
+    """The buyer learns the quality, the product's value to it, and its gain."""
 
     round: int
     bought: bool
@@ -98,6 +98,6 @@ class QualityRevealed(Event):
 
 
 class GameOver(Event):
-    """The game is over for this seat, which gets this payoff."""
+    """The game has ended for this seat with this payoff."""
 
     payoff: float

@@ -56,8 +56,8 @@ def recommends(message: str) -> bool | None:
         return None
     clauses = [clause.strip() for clause in CLAUSE.split(text)]
     against = any(map(NO.fullmatch, clauses))
-    rest = [clause for clause in clauses if not NO.fullmatch(clause)]
-    favours = any(map(YES.fullmatch, rest))
-    if against == favours or any(map(NEGATED.search, rest)):
+    remaining = [clause for clause in clauses if not NO.fullmatch(clause)]
+    favours = any(map(YES.fullmatch, remaining))
+    if against == favours or any(map(NEGATED.search, remaining)):
         return None
     return favours

@@ -1,4 +1,4 @@
-"""Persuasion: a seller who knows the quality talks, a buyer who does not decides."""
+"""Persuasion: an informed seller talks, and an uninformed buyer decides."""
 
 import math
 from collections.abc import Iterator
@@ -21,49 +21,49 @@ from cheaptalk.games.persuasion.events import (
     SpokenPurchase,
 )
 from cheaptalk.rules import (
+    Actor,
     Ask,
     Chance,
-    Deal,
     Game,
     Horizon,
+    Instance,
     Outcome,
     Play,
     RulesError,
-    Seat,
     Secret,
     Tell,
 )
 
 
-class Qualities(Deal):
+class Qualities(Instance):
     """Whether each round's product is of high quality."""
 
     qualities: tuple[bool, ...]
 
 
 class Trades(Outcome):
-    """Each round's quality, recommendation (None where signals are text) and purchase."""
+    """Each round's quality, recommendation (None if signals are text) and purchase."""
 
     high: tuple[bool, ...]
     recommended: tuple[bool, ...] | None
     bought: tuple[bool, ...]
 
     def count(self, high: bool, bought: bool) -> int:
-        """The rounds in which the product was of this quality and was, or was not, bought."""
+        """Return the number of rounds with this quality and this decision."""
         return sum(pair == (high, bought) for pair in zip(self.high, self.bought, strict=True))
 
 
 class Persuasion(Game):
     """Repeated cheap talk about a product's quality (GLEE section 2.3).
 
-    In each round nature draws a product of high or low quality. The seller Alice sees which and
-    recommends it or not, or writes a message; the buyer Bob, who does not see it, buys at a
-    fixed price or does not. Alice gets 1 for each sale, whatever the price; Bob gets dollars: what
-    the product is worth to him minus the price.
+    In each round nature draws a product of high or low quality. The seller Alice sees the quality
+    and recommends the product or not, or writes a message; the buyer Bob, who doesn't see it,
+    decides whether to buy at a fixed price. Alice gets 1 for each sale, whatever the price; Bob
+    gets dollars: the product's value to him minus the price.
 
-    A long-living Bob learns each quality at the end of its round. Myopic buyers play one round
-    each, and of the earlier rounds know only in what share the product was bought and in what
-    share a product of low quality was.
+    A long-lived Bob learns each quality at the end of its round. Myopic buyers play one round each,
+    and know only in what shares of the earlier rounds the product was bought, and was bought and of
+    low quality.
     """
 
     name = "persuasion"
@@ -73,73 +73,73 @@ class Persuasion(Game):
         Briefing, Record, ProductDrawn, ProductOffered, BuyerDecided, QualityRevealed, GameOver,
     )  # fmt: skip
     actions = (Recommendation, Pitch, Purchase, SpokenPurchase)
-    deal_type = Qualities
+    instance_type = Qualities
     outcome_type = Trades
 
     price: float = Field(default=100, gt=0, le=1e12)
-    """What the product costs (GLEE's M), in dollars."""
+    """The price of the product (GLEE's M), in dollars."""
     prior: float = Field(default=0.5, ge=0, le=1)
     """The probability that a product is of high quality (p), independently in each round."""
     value: float = Field(default=1.25, ge=1, le=1_000)
-    """What a product of high quality is worth to Bob (v), as a multiple of the price."""
+    """The value of a product of high quality to Bob (v), as a multiple of the price."""
     low_value: float = Field(default=0, ge=0, le=1)
-    """What a product of low quality is worth to Bob (u), as a multiple of the price."""
+    """The value of a product of low quality to Bob (u), as a multiple of the price."""
     horizon: Horizon = Horizon(rounds=20)
-    """How many rounds there are, and whether the players are told."""
+    """The number of rounds, and whether the players know it."""
     myopic: bool = False
-    """Whether each round has a buyer of its own."""
+    """Whether each round has a different buyer."""
     seller_knows_values: bool = True
-    """Whether Alice knows what products are worth to Bob (complete information)."""
+    """Whether Alice knows the product's values to Bob (complete information)."""
     buyer_knows_prior: bool = True
     """Whether Bob knows the prior."""
     signal: Signal = "text"
-    """Whether Alice writes a message or only recommends or not."""
+    """Whether Alice writes a message (text) or only recommends or not (binary)."""
     buyer_messages: bool = False
-    """Whether a buyer can send words with the decision."""
+    """Whether a buyer can send a message with the decision."""
 
     @property
-    def seats(self) -> tuple[Seat, ...]:
-        """Alice and Bob, or Alice and a fresh Bob for each round."""
+    def actors(self) -> tuple[Actor, ...]:
+        """Alice and Bob, or Alice and a new Bob for each round."""
         if not self.myopic:
-            return Seat("alice", "alice"), Seat("bob", "bob")
+            return Actor("alice", "alice"), Actor("bob", "bob")
         rounds = range(1, self.horizon.rounds + 1)
-        return Seat("alice", "alice"), *(Seat(f"bob_{number}", "bob") for number in rounds)
+        return Actor("alice", "alice"), *(Actor(f"bob_{number}", "bob") for number in rounds)
 
-    def deal(self, chance: Chance) -> Qualities:
+    def draw_instance(self, chance: Chance) -> Qualities:
         rounds = range(1, self.horizon.rounds + 1)
-        drawn = (chance("quality", number).happens(self.prior) for number in rounds)
-        return Qualities(qualities=tuple(drawn))
+        qualities = (chance("quality", number).happens(self.prior) for number in rounds)
+        return Qualities(qualities=tuple(qualities))
 
-    def play(self, deal: Qualities, chance: Chance) -> Play[Trades]:
-        if len(deal.qualities) != self.horizon.rounds:
-            raise RulesError("the deal and the game differ in their number of rounds")
+    def play(self, instance: Qualities, chance: Chance) -> Play[Trades]:
+        if len(instance.qualities) != self.horizon.rounds:
+            raise RulesError("the instance and the game have different numbers of rounds")
         yield Tell("alice", self._briefing("alice"))
         briefing = self._briefing("bob")
         if not self.myopic:
             yield Tell("bob", briefing)
         recommended: list[bool] = []
         bought: list[bool] = []
-        for number, high in enumerate(deal.qualities, start=1):
+        for number, high in enumerate(instance.qualities, start=1):
             buyer = f"bob_{number}" if self.myopic else "bob"
             if self.myopic:
                 yield Tell(buyer, briefing)
-                yield Tell(buyer, _record(deal.qualities, bought))
+                yield Tell(buyer, _record(instance.qualities, bought))
             signal, buys = yield from self._round(number, high, buyer)
             bought.append(buys)
             if signal is not None:
                 recommended.append(signal)
         advice = tuple(recommended) if self.signal == "binary" else None
-        trades = Trades(high=deal.qualities, recommended=advice, bought=tuple(bought))
+        trades = Trades(high=instance.qualities, recommended=advice, bought=tuple(bought))
         payoffs = self.payoffs(trades)
         for seat in ("alice",) if self.myopic else self.roles:
             yield Tell(seat, GameOver(payoffs[seat]))
         return trades
 
     def _round(self, number: int, high: bool, buyer: str) -> Play[tuple[bool | None, bool]]:
-        """One round; returns whether Alice recommended the product, and whether it was bought."""
+        """Run one round; return whether the product was recommended, and bought."""
         signal_type = Pitch if self.signal == "text" else Recommendation
-        drawn = ProductDrawn(number, high)
-        signal: Pitch | Recommendation = yield Ask("alice", signal_type, drawn)
+        product = ProductDrawn(number, high)
+        signal: Pitch | Recommendation = yield Ask("alice", signal_type, product)
         recommended = signal.decision == "yes" if isinstance(signal, Recommendation) else None
         pitch = signal.message if isinstance(signal, Pitch) else None
         purchase_type = SpokenPurchase if self.buyer_messages else Purchase
@@ -171,11 +171,11 @@ class Persuasion(Game):
         )
 
     def _worth(self, high: bool) -> float:
-        """What a product of this quality is worth to Bob, in dollars."""
+        """Return the value of a product of this quality to Bob, in dollars."""
         return self.price * (self.value if high else self.low_value)
 
     def _gain(self, high: bool) -> float:
-        """What buying a product of this quality brings Bob, in dollars."""
+        """Return Bob's gain from buying a product of this quality, in dollars."""
         return self._worth(high) - self.price
 
     def payoffs(self, outcome: Trades) -> dict[str, float]:
@@ -192,31 +192,31 @@ class Persuasion(Game):
         worst, best = rounds * self._gain(False), rounds * self._gain(True)
         return {"alice": (0.0, float(rounds)), "bob": (worst, best)}
 
-    def secrets(self, deal: Qualities) -> Iterator[Secret]:
-        for place, high in enumerate(deal.qualities):
-            changed = (*deal.qualities[:place], not high, *deal.qualities[place + 1 :])
-            known = partial(_tells_quality, place + 1)
-            yield Secret(frozenset({"alice"}), self, Qualities(qualities=changed), known)
+    def secrets(self, instance: Qualities) -> Iterator[Secret]:
+        for index, high in enumerate(instance.qualities):
+            changed = (*instance.qualities[:index], not high, *instance.qualities[index + 1 :])
+            reveals = partial(_reveals_quality, index + 1)
+            yield Secret(frozenset({"alice"}), self, Qualities(qualities=changed), reveals)
         if not self.seller_knows_values:
-            other = {"value": self.value + 1, "low_value": self.low_value / 2 + 0.1}
-            buyers = frozenset(seat.name for seat in self.seats if seat.place == "bob")
-            yield Secret(buyers, self.model_copy(update=other), deal)
+            new_values = {"value": self.value + 1, "low_value": self.low_value / 2 + 0.1}
+            buyers = frozenset(seat.name for seat in self.actors if seat.seat == "bob")
+            yield Secret(buyers, self.model_copy(update=new_values), instance)
         if not self.buyer_knows_prior:
             game = self.model_copy(update={"prior": 0.7 if self.prior == 0.5 else 0.5})
-            yield Secret(frozenset({"alice"}), game, deal)
+            yield Secret(frozenset({"alice"}), game, instance)
 
 
 def _record(qualities: tuple[bool, ...], bought: list[bool]) -> Record:
-    """What the next myopic buyer is told of the rounds so far."""
+    """Return the next myopic buyer's information about the rounds so far."""
     if not bought:
         return Record(0, None, None)
-    earlier = len(bought)
+    count = len(bought)
     low = sum(buys and not high for high, buys in zip(qualities, bought, strict=False))
-    return Record(earlier, sum(bought) / earlier, low / earlier)
+    return Record(count, sum(bought) / count, low / count)
 
 
-def _tells_quality(number: int, event: object) -> bool:
-    """Whether an event tells a buyer, or lets one work out, the quality of a round's product."""
+def _reveals_quality(number: int, event: object) -> bool:
+    """Return whether a buyer can infer the quality of a round's product from an event."""
     return (isinstance(event, QualityRevealed) and event.round >= number) or (
         isinstance(event, Record) and event.earlier >= number
     )

@@ -1,8 +1,8 @@
-"""The pirate game: sharing out gold by seniority."""
+"""The pirate game: dividing gold by seniority."""
 
-from cheaptalk.games.pirate_game import events, measures, rules, strategies
-from cheaptalk.rules import GameBox
+from cheaptalk.games.pirate_game import events, metrics, rules, strategies
+from cheaptalk.rules import GameSpec
 
-__all__ = ["BOX", "events", "measures", "rules", "strategies"]
+__all__ = ["SPEC", "events", "metrics", "rules", "strategies"]
 
-BOX = GameBox.of(__name__)
+SPEC = GameSpec.of(__name__)

@@ -1,4 +1,4 @@
-"""What pirates are told and how they answer."""
+"""Actions and events of the pirate game."""
 
 from typing import Literal
 
@@ -22,7 +22,7 @@ class Vote(Action):
 
 
 class Briefing(Event):
-    """What a pirate knows at the start; ``crew`` is everybody, the most senior first."""
+    """A pirate's information at the start; ``crew`` lists all pirates, the most senior first."""
 
     rank: int
     crew: tuple[str, ...]
@@ -31,7 +31,7 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """This pirate must propose a plan to those who are left, itself the first of them."""
+    """The pirate's turn to propose a plan; it is the first of the living pirates."""
 
     round: int
     living: tuple[str, ...]
@@ -39,7 +39,7 @@ class Turn(Event):
 
 
 class PlanMade(Event):
-    """A plan to vote on, with what it brings this pirate."""
+    """A plan to vote on; ``own`` is the pirate's share."""
 
     round: int
     proposer: str
@@ -48,7 +48,7 @@ class PlanMade(Event):
 
 
 class Counted(Event):
-    """How a vote went; not who voted how. ``own`` is what a plan that passes brings this pirate."""
+    """The result of a ballot, without individual votes; ``own`` is the pirate's share."""
 
     round: int
     proposer: str
@@ -59,6 +59,6 @@ class Counted(Event):
 
 
 class Alone(Event):
-    """All others are overboard: the last pirate keeps the gold."""
+    """The last pirate keeps the gold because all others are overboard."""
 
     gold: int

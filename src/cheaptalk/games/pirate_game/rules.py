@@ -1,4 +1,4 @@
-"""The pirate game: the most senior pirate shares out the gold, or goes overboard."""
+"""The pirate game: the most senior pirate divides the gold, or goes overboard."""
 
 from functools import partial
 
@@ -6,12 +6,12 @@ from pydantic import Field
 
 from cheaptalk.games.pirate_game.events import Alone, Briefing, Counted, Plan, PlanMade, Turn, Vote
 from cheaptalk.games.pirate_game.theory import Majority, votes_needed
-from cheaptalk.games.places import place_named
-from cheaptalk.rules import Ask, Chance, Deal, Game, Outcome, Play, Tell, Value, numbered
+from cheaptalk.games.seat_names import find_seat
+from cheaptalk.rules import Ask, Chance, Game, Instance, Outcome, Play, Tell, Value, numbered
 
 
 class Ballot(Value):
-    """One plan and the votes on it, of those living then, the proposer first."""
+    """One plan and the votes of the living pirates, the proposer first."""
 
     plan: tuple[int, ...]
     votes: tuple[bool, ...]
@@ -19,18 +19,18 @@ class Ballot(Value):
 
 
 class Voyage(Outcome):
-    """Every ballot in order; each that failed cost its proposer's life."""
+    """All ballots in order; each that failed cost its proposer's life."""
 
     ballots: tuple[Ballot, ...]
 
 
 class PirateGame(Game):
-    """A crew shares out gold by seniority (Stewart 1999; GAMA-Bench section 2.3).
+    """A crew divides gold by seniority (Stewart 1999; GAMA-Bench section 2.3).
 
-    The most senior living pirate, player_1 at first, proposes how to share out the gold, and
-    counts as accepting. The others vote at once. A plan that carries pays everybody as it says
-    and ends the game; otherwise its proposer goes overboard and the next one proposes. The last
-    pirate left keeps all the gold.
+    The most senior living pirate, player_1 at first, proposes how to divide the gold, and counts as
+    accepting. The others vote simultaneously. A plan with enough votes determines the payoffs and
+    ends the game; otherwise its proposer goes overboard and the next one proposes. The last pirate
+    left keeps all the gold.
     """
 
     name = "pirate_game"
@@ -41,19 +41,19 @@ class PirateGame(Game):
     outcome_type = Voyage
 
     players: int = Field(default=10, ge=2, le=100, strict=True)
-    """How many pirates there are (N)."""
+    """The number of pirates (N)."""
     gold: int = Field(default=100, ge=1, le=1_000_000, strict=True)
-    """The coins to share out (G)."""
+    """The number of coins to divide (G)."""
     majority: Majority = "half"
-    """The votes that carry a plan: those of at least half of the living, or of more than half."""
+    """The votes required for a plan: at least half of the living pirates, or more than half."""
 
     @property
-    def places(self) -> dict[str, str]:
-        """player_1 to player_N, the most senior first."""
+    def seats(self) -> dict[str, str]:
+        """The seats player_1 to player_N, the most senior first."""
         return numbered("player", self.players)
 
-    def play(self, deal: Deal, chance: Chance) -> Play[Voyage]:
-        living = tuple(self.places)
+    def play(self, instance: Instance, chance: Chance) -> Play[Voyage]:
+        living = tuple(self.seats)
         for rank, seat in enumerate(living, 1):
             yield Tell(seat, Briefing(rank, living, self.gold, self.majority))
         ballots: list[Ballot] = []
@@ -67,7 +67,7 @@ class PirateGame(Game):
         return Voyage.unchecked(ballots=tuple(ballots))
 
     def _ballot(self, number: int, living: tuple[str, ...]) -> Play[Ballot]:
-        """One plan, the votes on it, and their count told to all who live."""
+        """Run one ballot: a plan, the votes, and the count, which all living pirates see."""
         proposer, *voters = living
         turn = Turn(number, living, self.gold)
         proposed: Plan = yield Ask(proposer, Plan, turn, partial(self._objection, living))
@@ -78,15 +78,15 @@ class PirateGame(Game):
         )
         votes = (True, *[vote.decision == "accept" for vote in cast.values()])
         passed = sum(votes) >= votes_needed(len(living), self.majority)
-        for seat, own in plan:
-            count = Counted(number, proposer, sum(votes), len(living), passed, own)
+        for seat, coins in plan:
+            count = Counted(number, proposer, sum(votes), len(living), passed, coins)
             yield Tell(seat, count)
-        own_shares = tuple([coins for _, coins in plan])
-        return Ballot.unchecked(plan=own_shares, votes=votes, passed=passed)
+        plan_coins = tuple([coins for _, coins in plan])
+        return Ballot.unchecked(plan=plan_coins, votes=votes, passed=passed)
 
     def _aboard(self, living: tuple[str, ...], name: str) -> str | None:
-        """The place that a plan means by a name, or None if it is the name of none."""
-        return name if name in living else place_named(self, name)
+        """Return the seat to which a name in a plan refers, or None."""
+        return name if name in living else find_seat(self, name)
 
     def _objection(self, living: tuple[str, ...], plan: Plan) -> str | None:
         named: list[str | None] = []
@@ -108,11 +108,11 @@ class PirateGame(Game):
         return None
 
     def payoffs(self, outcome: Voyage) -> dict[str, float]:
-        """Gold coins; 0 for those overboard, all of it for a pirate who is left alone."""
+        """Gold coins; 0 for pirates overboard, all coins for the last pirate left."""
         last = outcome.ballots[-1]
         shares = last.plan if last.passed else (self.gold,)
         overboard = self.players - len(shares)
-        return dict(zip(self.places, (*(0.0,) * overboard, *map(float, shares)), strict=True))
+        return dict(zip(self.seats, (*(0.0,) * overboard, *map(float, shares)), strict=True))
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return {"player": (0.0, float(self.gold))}

@@ -1,27 +1,26 @@
-"""What rational pirates do: backward induction over who is left.
+"""The theory of rational pirates: backward induction over the living pirates.
 
-A pirate wants, in this order, to live, to have gold, and to see others go overboard (Stewart
-1999; GAMA-Bench section 2.3). So it accepts a plan only for more than rejecting brings: for
-nothing where the plans to come would cost its life, else for one coin more than it would have
-then.
+A pirate wants, in this order, to live, to get gold, and to see others go overboard (Stewart 1999;
+GAMA-Bench section 2.3). So it accepts a plan only if the plan gives more than rejecting would: for
+nothing if later plans would cost its life, else for one coin more than it would get then.
 """
 
 from functools import cache
 from typing import Literal, NamedTuple
 
 Majority = Literal["half", "strict"]
-"""What carries a plan: the votes of at least half of the living, or of more than half."""
+"""The votes required for a plan: at least half of the living pirates, or more than half."""
 
 
 class Fate(NamedTuple):
-    """What becomes of a pirate; ``gold`` is 0 where it does not live."""
+    """A pirate's result; ``gold`` is 0 if it doesn't live."""
 
     lives: bool
     gold: int
 
 
 def votes_needed(living: int, majority: Majority) -> int:
-    """The votes that carry a plan, the proposer's among them.
+    """Return the votes required for a plan, including the proposer's.
 
     >>> votes_needed(10, "half"), votes_needed(9, "half"), votes_needed(10, "strict")
     (5, 5, 6)
@@ -31,7 +30,7 @@ def votes_needed(living: int, majority: Majority) -> int:
 
 @cache
 def fates(living: int, gold: int, majority: Majority) -> tuple[Fate, ...]:
-    """What becomes of each living pirate, the most senior first, if all play optimally.
+    """Return each living pirate's result under optimal play, the most senior first.
 
     >>> fates(3, 100, "half")
     (Fate(lives=True, gold=99), Fate(lives=True, gold=0), Fate(lives=True, gold=1))
@@ -46,36 +45,36 @@ def fates(living: int, gold: int, majority: Majority) -> tuple[Fate, ...]:
 
 @cache
 def prices(living: int, gold: int, majority: Majority) -> tuple[int, ...]:
-    """The coins for which each voter accepts, the most senior first; the proposer is left out.
+    """Return the coins for which each voter accepts, the most senior first, without the proposer.
 
     >>> prices(4, 100, "half")
     (100, 1, 2)
     """
-    later = fates(living - 1, gold, majority)
-    return tuple(fate.gold + 1 if fate.lives else 0 for fate in later)
+    fates_if_rejected = fates(living - 1, gold, majority)
+    return tuple(fate.gold + 1 if fate.lives else 0 for fate in fates_if_rejected)
 
 
 @cache
 def optimal_plan(living: int, gold: int, majority: Majority) -> tuple[int, ...] | None:
-    """The proposer's plan in subgame-perfect equilibrium; None where no plan can pass.
+    """Return the proposer's plan in subgame-perfect equilibrium; None if no plan can pass.
 
-    The proposer buys the votes that it needs where they are cheapest and keeps the rest. Tie
-    rule: of votes at one price it buys those of the more junior pirates. Ties come up under a
-    strict majority and where the gold runs short.
+    The proposer buys the required votes at the lowest prices and keeps the rest. Among equal prices
+    it buys the votes of the more junior pirates. Ties occur under a strict majority and when gold
+    is scarce.
 
     Args:
-        living: how many pirates are left, from 1; the first of them proposes.
-        gold: the coins to share out.
-        majority: what carries a plan.
+        living: the number of living pirates, from 1; the first of them proposes.
+        gold: the number of coins to divide.
+        majority: the votes required for a plan.
 
     >>> optimal_plan(10, 100, "half")
     (96, 0, 1, 0, 1, 0, 1, 0, 1, 0)
     >>> optimal_plan(2, 100, "strict") is None
     True
     """
-    asked = prices(living, gold, majority)
-    cheapest = sorted(range(len(asked)), key=lambda rank: (asked[rank], -rank))
+    vote_prices = prices(living, gold, majority)
+    cheapest = sorted(range(len(vote_prices)), key=lambda rank: (vote_prices[rank], -rank))
     bought = set(cheapest[: votes_needed(living, majority) - 1])
-    others = [coins if rank in bought else 0 for rank, coins in enumerate(asked)]
-    kept = gold - sum(others)
-    return None if kept < 0 else (kept, *others)
+    other_coins = [coins if rank in bought else 0 for rank, coins in enumerate(vote_prices)]
+    remainder = gold - sum(other_coins)
+    return None if remainder < 0 else (remainder, *other_coins)

@@ -1,8 +1,8 @@
-"""Giving to a common pot from which all draw alike."""
+"""Public goods: contributions to a pot that all players share."""
 
-from cheaptalk.games.public_goods import events, measures, rules, strategies
-from cheaptalk.rules import GameBox
+from cheaptalk.games.public_goods import events, metrics, rules, strategies
+from cheaptalk.rules import GameSpec
 
-__all__ = ["BOX", "events", "measures", "rules", "strategies"]
+__all__ = ["SPEC", "events", "metrics", "rules", "strategies"]
 
-BOX = GameBox.of(__name__)
+SPEC = GameSpec.of(__name__)

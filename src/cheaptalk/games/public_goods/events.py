@@ -1,4 +1,4 @@
-"""What is asked and told in the public goods game: the action and events of its rules."""
+"""Action and events of the public goods game."""
 
 from cheaptalk.rules import Action, Event, Whole
 
@@ -10,7 +10,7 @@ class Contribution(Action):
 
 
 class Briefing(Event):
-    """What a player knows at the start; ``limits`` is whether a number out of range is refused."""
+    """A player's information at the start; ``limits`` is whether contributions are limited."""
 
     players: int
     rounds: int
@@ -20,7 +20,7 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """All players contribute now, out of these tokens."""
+    """All players contribute now from these tokens."""
 
     round: int
     tokens: int
@@ -28,11 +28,11 @@ class Turn(Event):
 
 
 class RoundResult(Event):
-    """How a round ended.
+    """The result of a round.
 
-    ``share`` is the player's part of the multiplied pot, ``tokens`` what it has after the round
-    and ``began`` what it had before; ``holdings`` is what every player has after the round. Both
-    lists are in the order of the players.
+    ``share`` is the player's part of the multiplied pot; ``began`` and ``tokens`` are its tokens
+    before and after the round; ``holdings`` are all players' tokens after the round. Both lists are
+    in the order of the players.
     """
 
     round: int

@@ -1,8 +1,8 @@
-"""The sealed-bid auction: all bid at once, and the highest bid wins."""
+"""The sealed-bid auction: all players bid simultaneously, and the highest bid wins."""
 
-from cheaptalk.games.sealed_bid_auction import events, measures, rules, strategies
-from cheaptalk.rules import GameBox
+from cheaptalk.games.sealed_bid_auction import events, metrics, rules, strategies
+from cheaptalk.rules import GameSpec
 
-__all__ = ["BOX", "events", "measures", "rules", "strategies"]
+__all__ = ["SPEC", "events", "metrics", "rules", "strategies"]
 
-BOX = GameBox.of(__name__)
+SPEC = GameSpec.of(__name__)

@@ -1,11 +1,11 @@
-"""What is asked and told in the sealed-bid auction: the action and events of its rules."""
+"""Action and events of the sealed-bid auction."""
 
 from typing import Literal, NamedTuple
 
 from cheaptalk.rules import Action, Event, Whole
 
 Price = Literal["first", "second"]
-"""What the winner pays: the highest bid, its own, or the second highest one."""
+"""The price that the winner pays: the highest or the second highest bid."""
 
 
 class Bid(Action):
@@ -15,7 +15,7 @@ class Bid(Action):
 
 
 class Prior(NamedTuple):
-    """How valuations are drawn: from low, low + step, ... to high, each equally likely."""
+    """The distribution of valuations: low, low + step, ... to high, each equally likely."""
 
     low: int
     high: int
@@ -24,7 +24,7 @@ class Prior(NamedTuple):
 
 
 class Briefing(Event):
-    """What a player knows at the start; ``prior`` is None where it is not told."""
+    """A player's information at the start; ``prior`` is None if it isn't shown."""
 
     players: int
     rounds: int
@@ -34,7 +34,7 @@ class Briefing(Event):
 
 
 class Turn(Event):
-    """All players bid now; this is what the item is worth to this one, and its highest bid."""
+    """All players bid now; the event contains the player's valuation and highest legal bid."""
 
     round: int
     valuation: int
@@ -42,9 +42,9 @@ class Turn(Event):
 
 
 class RoundResult(Event):
-    """How a round ended for a player; not who won, nor what others bid, but the winning bid.
+    """The result of a round for a player, with the winning bid but not the winner or other bids.
 
-    ``tied`` is whether the player was one of several who made it.
+    ``tied`` is whether the player was one of several with the winning bid.
     """
 
     round: int

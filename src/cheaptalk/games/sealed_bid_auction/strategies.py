@@ -1,4 +1,4 @@
-"""Scripted bidders, and the theory that they rest on. They know only what their seat was told."""
+"""Scripted bidders, which use only what they have observed, and their theory."""
 
 from functools import lru_cache
 from math import floor
@@ -6,25 +6,25 @@ from math import floor
 from cheaptalk.games.rounds import REMEMBERED, Wholes, in_turn
 from cheaptalk.games.sealed_bid_auction.events import Bid, Briefing, Price, Turn
 from cheaptalk.games.tactics import Share
-from cheaptalk.rules import Action, Asked, strategy
+from cheaptalk.rules import Action, DecisionRequest, strategy
 
 
 def equilibrium_bid(valuation: float, players: int, price: Price, low: float = 0) -> float:
-    """The bid in symmetric equilibrium of risk-neutral bidders with independent uniform valuations.
+    """Return the symmetric equilibrium bid of risk-neutral bidders with uniform valuations.
 
-    First price: low + (v - low) * (N - 1) / N, what the highest of the others is worth on average
-    if all are below v. Second price: v, which no other bid beats whatever the others do (Vickrey
-    1961; McAfee and McMillan 1987).
+    First price: low + (v - low) * (N - 1) / N, the expected highest valuation of the others if all
+    are below v. Second price: v, which is optimal whatever the others bid (Vickrey 1961; McAfee and
+    McMillan 1987).
 
-    GAMA-Bench draws valuations from a grid without replacement. There that average is less by one
-    part in N of the grid's step (179 and not 180 for v = 200 among ten bidders), and a grid has no
-    symmetric equilibrium in pure bids; so at the first price this is the limit of a fine grid.
+    GAMA-Bench draws valuations from a grid without replacement. This expectation is then lower by
+    1/N of the grid's step (179 instead of 180 for v = 200 among ten bidders), and a grid has no
+    symmetric equilibrium in pure bids; so the first-price bid is the limit of a fine grid.
 
     Args:
         valuation: v, at least ``low``.
-        players: N, the bidders.
-        price: what the winner pays.
-        low: the least valuation there can be.
+        players: N, the number of bidders.
+        price: the price that the winner pays.
+        low: the minimum valuation.
 
     >>> equilibrium_bid(200, 10, "first"), equilibrium_bid(200, 10, "second")
     (180.0, 200)
@@ -34,51 +34,51 @@ def equilibrium_bid(valuation: float, players: int, price: Price, low: float = 0
 
 @lru_cache(maxsize=REMEMBERED)
 def bid(amount: int) -> Bid:
-    """The bid of so much."""
+    """Return the bid of an amount."""
     return Bid(bid=amount)
 
 
 @strategy("player")
-def fixed(asked: Asked, *, choices: Wholes = (50,)) -> Action:
-    """Bid the same whatever happens, or several amounts in turn (GAMA-Bench appendix G).
+def fixed(request: DecisionRequest, *, choices: Wholes = (50,)) -> Action:
+    """Always bid the same, or repeat several amounts in turn (GAMA-Bench appendix G).
 
     Args:
-        choices: the bids, one a round, over and over; the highest legal bid where that is less.
+        choices: the bids, one per round, repeated, but at most the highest legal bid.
     """
-    turn: Turn = asked.event
+    turn: Turn = request.event
     amount = in_turn(choices, turn.round)
     return bid(amount if turn.highest is None else min(amount, turn.highest))
 
 
 @strategy("player")
-def random(asked: Asked) -> Action:
-    """Bid any whole number up to one's valuation, each equally likely."""
-    turn: Turn = asked.event
-    return bid(asked.chance("move", asked.request).integer(0, turn.valuation))
+def random(request: DecisionRequest) -> Action:
+    """Bid a random integer up to one's valuation."""
+    turn: Turn = request.event
+    return bid(request.chance("move", request.number).integer(0, turn.valuation))
 
 
 @strategy("player")
-def truthful(asked: Asked) -> Action:
-    """Bid one's valuation, which is best at the second price whatever others do (Vickrey 1961)."""
-    return bid(asked.event.valuation)
+def truthful(request: DecisionRequest) -> Action:
+    """Bid one's valuation, which is optimal in second-price auctions (Vickrey 1961)."""
+    return bid(request.event.valuation)
 
 
 @strategy("player")
-def shade(asked: Asked, *, share: Share = 0.9) -> Action:
+def shade(request: DecisionRequest, *, share: Share = 0.9) -> Action:
     """Bid a fixed share of one's valuation, rounded down (Cox, Roberson and Smith 1982).
 
     Args:
         share: the share of the valuation, in [0, 1].
     """
-    return bid(floor(share * asked.event.valuation + 1e-9))
+    return bid(floor(share * request.event.valuation + 1e-9))
 
 
 @strategy("player")
-def equilibrium(asked: Asked) -> Action:
+def equilibrium(request: DecisionRequest) -> Action:
     """Play the symmetric equilibrium for uniform valuations (Vickrey 1961), rounded down.
 
-    Who is not told how valuations are drawn takes them to begin at 0.
+    If valuations' distribution is unknown, they are assumed to start at 0.
     """
-    me: Briefing = asked.briefing
+    me: Briefing = request.briefing
     low = me.prior.low if me.prior else 0
-    return bid(floor(equilibrium_bid(asked.event.valuation, me.players, me.price, low) + 1e-9))
+    return bid(floor(equilibrium_bid(request.event.valuation, me.players, me.price, low) + 1e-9))

@@ -1,13 +1,30 @@
-from .lessons import FILTERS, Heard
-from .lineage import STORE, Iteration, SelfPlay, SelfPlayFailed, self_play, settle
+from .iterations import STORE, Iteration, SelfPlay, SelfPlayFailed, self_play, settle
 from .pretraining import TRAINING, Shape, pretrain
 from .tokens import TemplateError, TokenizedChat, tokenized
 from .trainers.local import LocalTraining, fine_tune
 from .trainers.openai import OpenAITraining
-from .trainers.trainer import Lesson, Step, TrainingFailed
+from .trainers.trainer import Step, TrainingExample, TrainingFailed
+from .training_data import FILTERS, Heard
 
 __all__ = [
-    "FILTERS", "STORE", "TRAINING", "Heard", "Iteration", "Lesson", "LocalTraining",
-    "OpenAITraining", "SelfPlay", "SelfPlayFailed", "Shape", "Step", "TemplateError",
-    "TokenizedChat", "TrainingFailed", "fine_tune", "pretrain", "self_play", "settle", "tokenized",
+    "FILTERS",
+    "STORE",
+    "TRAINING",
+    "Heard",
+    "Iteration",
+    "LocalTraining",
+    "OpenAITraining",
+    "SelfPlay",
+    "SelfPlayFailed",
+    "Shape",
+    "Step",
+    "TemplateError",
+    "TokenizedChat",
+    "TrainingExample",
+    "TrainingFailed",
+    "fine_tune",
+    "pretrain",
+    "self_play",
+    "settle",
+    "tokenized",
 ]  # fmt: skip

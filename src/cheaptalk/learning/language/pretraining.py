@@ -1,9 +1,8 @@
-"""A small language model from nothing: its tokenizer and its weights, learned from chats alone.
+"""Pretrain a small language model, with its own tokenizer, on chats only.
 
-Its tokens are pieces of what was said that may be longer than words: text is cut at digits and at
-ends of lines alone (SuperBPE, Liu and others 2025, goes as far in a second stage). What a game
-always says in the same words is then a token or two: a briefing of Deal or No Deal with 315 words
-is 60 tokens, and 25 of these are digits.
+Tokens can span several words: text is split only at digits and line ends (similar to the second
+stage of SuperBPE, Liu and others 2025). A game's fixed phrases then become one or two tokens: a
+briefing of Deal or No Deal with 315 words has 60 tokens, 25 of which are digits.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,24 +23,24 @@ TEMPLATE = (
     "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>"
     "{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
-"""How a chat is put into words; trainers look for no marks in it."""
+"""The chat template; trainers need no further markers."""
 READ = 8_000
-"""Chats from which tokens are learned at most."""
+"""Maximum number of chats from which the tokenizer is trained."""
 
 
 class Shape(Value):
-    """How large a model is. The defaults make one of a million parameters."""
+    """The size of a model. The defaults give one million parameters."""
 
     vocabulary: int = Field(default=1_500, ge=300)
-    """Tokens, at most: 256 bytes, four that mark who speaks and where an answer ends, and what
-    occurs together most often."""
+    """Maximum number of tokens: 256 bytes, four special tokens for roles and ends of messages, and
+    the most frequent sequences."""
     hidden: int = Field(default=128, ge=8)
-    """Width."""
+    """Width of the hidden layers."""
     layers: int = Field(default=4, ge=1)
     heads: int = Field(default=4, ge=1)
-    """Of attention; the width is a multiple of them."""
+    """Attention heads; the width must be an even multiple of them."""
     context: int = Field(default=4_096, ge=64)
-    """Tokens of the longest chat."""
+    """Maximum length of a chat in tokens."""
 
     @model_validator(mode="after")
     def _divides(self) -> "Shape":
@@ -51,7 +50,7 @@ class Shape(Value):
 
 
 TRAINING = LocalTraining(epochs=2, batch=8, rate=7e-4, decay=0.01)
-"""How a small model is trained from nothing."""
+"""Settings for pretraining a small model."""
 
 
 def pretrain(
@@ -61,7 +60,7 @@ def pretrain(
     training: LocalTraining = TRAINING,
     progress: Progress | None = None,
 ) -> None:
-    """Make a model that says what players said in chats, in a folder as the Hub has them.
+    """Pretrain a model on chats and write it to a folder in the Hub's format.
 
     Args:
         chats: messages with role and content.
@@ -75,7 +74,7 @@ def pretrain(
     tokenizer = _tokenizer(chats, shape)
     end = tokenizer.convert_tokens_to_ids(END)
 
-    def begun() -> Any:
+    def new_model() -> Any:
         torch.manual_seed(training.seed)
         model = transformers.LlamaForCausalLM(
             transformers.LlamaConfig(
@@ -90,28 +89,32 @@ def pretrain(
         model.generation_config.top_k = 0  # all tokens, not the likeliest alone
         return model
 
-    told = [one for chat in chats for one in tokenized(tokenizer, chat)]
-    examples = [Example(one._replace(own=[True] * len(one.ids))) for one in told]
-    how = Learned("cloning", 0.0, training.beta, None, None)
-    learn(begun, tokenizer, examples, out, training, how, torch.bfloat16, progress)
+    tokenized_chats = [tokens for chat in chats for tokens in tokenized(tokenizer, chat)]
+    examples = [
+        Example(tokens._replace(own=[True] * len(tokens.ids))) for tokens in tokenized_chats
+    ]
+    objective = Learned("cloning", 0.0, training.beta, None, None)
+    learn(new_model, tokenizer, examples, out, training, objective, torch.bfloat16, progress)
 
 
 def _tokenizer(chats: Sequence[Sequence[Mapping[str, str]]], shape: Shape) -> Any:
     transformers, tokenizers = import_module("transformers"), import_module("tokenizers")
-    cutting = tokenizers.pre_tokenizers
-    alphabet = cutting.ByteLevel.alphabet()
-    found = tokenizers.Tokenizer(tokenizers.models.BPE())
-    found.pre_tokenizer = cutting.Sequence([
-        cutting.Split(tokenizers.Regex(r"\d|\n+"), "isolated"),
-        cutting.ByteLevel(add_prefix_space=False, use_regex=False),
+    pre_tokenizers = tokenizers.pre_tokenizers
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Split(tokenizers.Regex(r"\d|\n+"), "isolated"),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
     ])  # fmt: skip
-    found.decoder = tokenizers.decoders.ByteLevel()
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
     trainer = tokenizers.trainers.BpeTrainer(
         vocab_size=shape.vocabulary, special_tokens=list(SPECIAL), initial_alphabet=alphabet,
         show_progress=False,
     )  # fmt: skip
-    found.train_from_iterator((one["content"] for chat in chats[:READ] for one in chat), trainer)
+    tokenizer.train_from_iterator(
+        (message["content"] for chat in chats[:READ] for message in chat), trainer
+    )
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=found, eos_token=END, pad_token=END, chat_template=TEMPLATE,
+        tokenizer_object=tokenizer, eos_token=END, pad_token=END, chat_template=TEMPLATE,
         additional_special_tokens=list(SPECIAL), model_max_length=shape.context,
     )  # fmt: skip

@@ -1,8 +1,7 @@
-"""Chats in tokens, with those that the player itself wrote: from these alone it learns.
+"""Tokenised chats, with a mask of the player's own tokens, the only ones that are learned.
 
-A chat template puts a chat into words. What it puts where an answer is to come, and what it makes
-of the answer, is found by asking it for both, so that any template will do; what is found is
-decoded again and held against the answer.
+The tokens of an answer are found by rendering the chat with and without it, so any chat template
+works. They are decoded again and compared with the answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,19 +10,19 @@ from typing import Any, NamedTuple
 from cheaptalk.rules import CheaptalkError
 
 IGNORED = -100
-"""The label of a token that is not learned."""
+"""The label of tokens that aren't learned."""
 
 
 class TemplateError(CheaptalkError):
-    """A chat template with which it cannot be told what a player wrote."""
+    """A chat template with which a player's answers can't be located."""
 
 
 class TokenizedChat(NamedTuple):
     """A chat in tokens.
 
     Attributes:
-        ids: all its tokens.
-        own: which of them are to be learned: what the player wrote, and what ends an answer.
+        ids: all token ids.
+        own: whether each token is learned: the player's text and the end of an answer.
     """
 
     ids: list[int]
@@ -31,16 +30,16 @@ class TokenizedChat(NamedTuple):
 
     @property
     def labels(self) -> list[int]:
-        """What is to be learned at each token, as trainers take it."""
+        """The labels of the tokens in the format of trainers."""
         return [number if own else IGNORED for number, own in zip(self.ids, self.own, strict=True)]
 
 
 class Answered(NamedTuple):
-    """An answer in a chat that a template has put into words.
+    """An answer in a rendered chat.
 
     Attributes:
-        begin, end: where it is, with what ends it.
-        content: what it is.
+        begin, end: its position, including the end marker.
+        content: its text.
     """
 
     begin: int
@@ -64,54 +63,63 @@ def tokenized(
             it was.
     """
     texts, answers = [], []
-    for number, one in enumerate(messages):
-        if one["role"] == "assistant":
+    for number, message in enumerate(messages):
+        if message["role"] == "assistant":
             before = _written(tokenizer, messages[:number], add_generation_prompt=True, **template)
             after = _written(tokenizer, messages[: number + 1], **template)
             if not after.startswith(before):
                 raise _wrong(tokenizer, "asks for an answer in other words than it shows it in")
             texts.append(after)
-            answers.append(Answered(len(before), len(after), one["content"]))
-    whole = _written(tokenizer, messages, **template)
-    if all(whole.startswith(text) for text in texts):
-        return [_in_tokens(tokenizer, whole, answers)]
+            answers.append(Answered(len(before), len(after), message["content"]))
+    full_text = _written(tokenizer, messages, **template)
+    if all(full_text.startswith(text) for text in texts):
+        return [_in_tokens(tokenizer, full_text, answers)]
     return [
         _in_tokens(tokenizer, text, [answer]) for text, answer in zip(texts, answers, strict=True)
     ]
 
 
 def _in_tokens(tokenizer: Any, text: str, answers: Sequence[Answered]) -> TokenizedChat:
-    found = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
-    ids, offsets = list(found["input_ids"]), found["offset_mapping"]
+    encoding = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+    ids, offsets = list(encoding["input_ids"]), encoding["offset_mapping"]
     own = [False] * len(ids)
     for answer in answers:
-        at = [
-            place
-            for place, (first, last) in enumerate(offsets)
+        positions = [
+            position
+            for position, (first, last) in enumerate(offsets)
             if answer.begin <= first < last <= answer.end
         ]
-        ends = next((n for n, place in enumerate(at) if ids[place] == tokenizer.eos_token_id), None)
-        at = at if ends is None else at[: ends + 1]  # templates may put a line's end behind it
-        read = tokenizer.decode([ids[place] for place in at], skip_special_tokens=True).strip()
-        if read != answer.content.strip():
-            raise _wrong(tokenizer, f"makes {read!r:.80} of {answer.content.strip()!r:.80}")
-        for place in at:
-            own[place] = True
+        ends = next(
+            (n for n, position in enumerate(positions) if ids[position] == tokenizer.eos_token_id),
+            None,
+        )
+        positions = (
+            positions if ends is None else positions[: ends + 1]
+        )  # templates may put a line's end behind it
+        decoded = tokenizer.decode(
+            [ids[position] for position in positions], skip_special_tokens=True
+        ).strip()
+        if decoded != answer.content.strip():
+            raise _wrong(tokenizer, f"makes {decoded!r:.80} of {answer.content.strip()!r:.80}")
+        for position in positions:
+            own[position] = True
     return TokenizedChat(ids, own)
 
 
-def _written(tokenizer: Any, messages: Sequence[Mapping[str, str]], **more: Any) -> str:
+def _written(tokenizer: Any, messages: Sequence[Mapping[str, str]], **options: Any) -> str:
     """A chat in the template's words."""
     if not tokenizer.chat_template:
         raise TemplateError(
             f"{tokenizer.name_or_path} has no chat template; take a model that was made for chats"
         )
     try:
-        text: str = tokenizer.apply_chat_template(messages, tokenize=False, **more)
+        text: str = tokenizer.apply_chat_template(messages, tokenize=False, **options)
     except Exception as error:  # whatever a template raises
         raise _wrong(tokenizer, f"refuses a chat: {error}") from error
     return text
 
 
-def _wrong(tokenizer: Any, what: str) -> TemplateError:
-    return TemplateError(f"the chat template of {tokenizer.name_or_path} {what}; take another one")
+def _wrong(tokenizer: Any, problem: str) -> TemplateError:
+    return TemplateError(
+        f"the chat template of {tokenizer.name_or_path} {problem}; take another one"
+    )

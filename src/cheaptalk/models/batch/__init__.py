@@ -1,1 +1,1 @@
-"""Providers' batch endpoints: many calls in one job, at half the price."""
+"""Clients for providers' batch endpoints, which cost about half the price."""

@@ -1,7 +1,7 @@
-"""Anthropic's batch endpoint: calls go up in one request, JSON lines of results come down.
+"""Anthropic's batch endpoint: one request with calls, results as JSON Lines.
 
-As its `API reference <https://docs.claude.com/en/api/creating-message-batches>`_ has it. A batch
-there carries no word of ours; one that may have been submitted is told by its calls' ids.
+See the `API reference <https://docs.claude.com/en/api/creating-message-batches>`_. A batch has no
+metadata; one that may have been submitted is identified by its calls' ids.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,11 +28,11 @@ STATUSES = {
     "permission_error": 403, "not_found_error": 404, "request_too_large": 413,
     "rate_limit_error": 429, "timeout_error": 504, "overloaded_error": 529,
 }  # fmt: skip
-"""The statuses of errors, as the provider's documentation lists them."""
+"""HTTP statuses of errors, from the provider's documentation."""
 
 
 class AnthropicBatch(Listed):
-    """A batch, as far as it is known."""
+    """A batch as the provider reports it."""
 
     created_at: datetime
     processing_status: str
@@ -40,7 +40,7 @@ class AnthropicBatch(Listed):
 
     @property
     def size(self) -> int:
-        """How many calls it is made of."""
+        """The number of its calls."""
         return sum(self.request_counts.values())
 
 
@@ -68,17 +68,17 @@ class AnthropicBatches(HttpBatches):
         return None
 
     async def _holds(self, batch: AnthropicBatch, lines: Sequence[BatchLine]) -> bool:
-        """Whether a batch is made of these calls, which can be told once it has ended."""
+        """Return whether an ended batch contains these calls."""
         if batch.processing_status != ENDED:
             raise EndpointTrouble(
-                broken("waiting for a batch that may be this one and has not ended", retry=True)
+                broken("waiting for the end of a batch that may be this one", retry=True)
             )
-        found = await self.results(batch.id)
-        if found.missing and not found.replies:
+        results = await self.results(batch.id)
+        if results.missing and not results.replies:
             raise EndpointTrouble(
-                broken("results that may be this batch's are cut off", retry=True)
+                broken("results that may belong to this batch are incomplete", retry=True)
             )
-        return any(line.id in found.replies for line in lines)
+        return any(line.id in results.replies for line in lines)
 
     async def look(self, name: str) -> Look:
         batch = await self.get(AnthropicBatch, f"messages/batches/{name}")
@@ -88,8 +88,8 @@ class AnthropicBatches(HttpBatches):
     async def results(self, name: str) -> Results:
         batch = await self.get(AnthropicBatch, f"messages/batches/{name}")
         replies = self.clean(_read(await self.lines(f"messages/batches/{name}/results")))
-        rest = broken("the batch ended without a result for this call", retry=True)
-        return Results(replies, rest, missing=max(0, batch.size - len(replies)))
+        missing_reply = broken("the batch ended without a result for this call", retry=True)
+        return Results(replies, missing_reply, missing=max(0, batch.size - len(replies)))
 
 
 def _read(lines: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Reply]]:
@@ -105,15 +105,15 @@ def _reply(result: dict[str, Any]) -> Reply:
             try:
                 return anthropic.read(result.get("message"))
             except ValueError as error:
-                return broken(f"the server's reply is not what it should be: {error}", retry=True)
+                return broken(f"the server's response is malformed: {error}", retry=True)
         case "errored":
             return _error(result.get("error"))
-        case other:
-            return broken(f"the batch was {other} before this call", retry=True)
+        case kind:
+            return broken(f"the batch was {kind} before this call", retry=True)
 
 
 def _error(error: Any) -> Reply:
-    """An error of one call, with the status that it would have brought by itself."""
+    """Return an error of one call, with the status of the same error outside a batch."""
     inner = error.get("error", error) if isinstance(error, dict) else None
     kind = inner.get("type") if isinstance(inner, dict) else None
     return complaint(error, STATUSES.get(str(kind), 500))

@@ -1,6 +1,6 @@
-"""OpenAI's batch endpoint: a file of JSON lines goes up, one of results and one of errors down.
+"""OpenAI's batch endpoint: a JSON Lines file of calls, one of results and one of errors.
 
-As its `API reference <https://platform.openai.com/docs/api-reference/batch>`_ has it.
+See the `API reference <https://platform.openai.com/docs/api-reference/batch>`_.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,33 +20,33 @@ from cheaptalk.models.structured_output import ways
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 FULL = frozenset({"token_limit_exceeded", "request_limit_exceeded", "rate_limit_exceeded"})
-"""Why a batch is not accepted that will be later, when others have ended."""
+"""Error codes of a batch that will be accepted when others have ended."""
 TAG = "cheaptalk"
-"""The key of a batch's metadata that holds our tag."""
+"""The metadata key of our tag."""
 
 
 class Counts(Struct):
-    """How many calls of a batch were answered and how many failed."""
+    """Numbers of answered and failed calls in a batch."""
 
     completed: int = 0
     failed: int = 0
 
 
 class Problem(Struct):
-    """Why a batch was not accepted."""
+    """An error in a batch."""
 
     code: str | None = None
     message: str | None = None
 
 
 class Problems(Struct):
-    """All that was wrong with a batch."""
+    """The errors in a batch."""
 
     data: list[Problem] | None = None
 
 
 class OpenAIBatch(Listed):
-    """A batch, as far as it is known."""
+    """A batch as the provider reports it."""
 
     status: str = "unknown"
     created_at: float | None = None
@@ -62,7 +62,7 @@ class OpenAIBatches(HttpBatches):
 
     def __init__(self, name: ModelName) -> None:
         super().__init__(name, {})
-        self._uploaded: dict[str, str] = {}  # files of batches that wait to be accepted, by tag
+        self._uploaded: dict[str, str] = {}  # uploaded files of batches not yet accepted, by tag
 
     def line(self, line: BatchLine) -> dict[str, Any]:
         return {
@@ -75,15 +75,15 @@ class OpenAIBatches(HttpBatches):
     async def submit(self, tag: str, lines: Sequence[BatchLine]) -> str:
         if tag not in self._uploaded:
             self._uploaded[tag] = await self._upload(tag, lines)
-        wanted = {
+        request = {
             "input_file_id": self._uploaded[tag],
             "endpoint": "/v1/chat/completions",
             "completion_window": "24h",
             "metadata": {TAG: tag},
         }
-        made = await self.post(OpenAIBatch, "batches", json=wanted)
+        batch = await self.post(OpenAIBatch, "batches", json=request)
         del self._uploaded[tag]
-        return made.id
+        return batch.id
 
     async def _upload(self, tag: str, lines: Sequence[BatchLine]) -> str:
         file = b"\n".join(msgspec.json.encode(self.line(line)) for line in lines)
@@ -108,10 +108,10 @@ class OpenAIBatches(HttpBatches):
             self.clean(_read(await self.lines(f"files/{file}/content"))) if file else {}
             for file in (batch.error_file_id, batch.output_file_id)
         ]
-        codes = {one.code for one in _problems(batch)}
+        codes = {problem.code for problem in _problems(batch)}
         full = batch.status == "failed" and bool(codes) and codes <= FULL
         missing = (batch.request_counts or Counts()).completed - len(answered)
-        return Results(failed | answered, _rest(batch), full, max(0, missing))
+        return Results(failed | answered, _default_reply(batch), full, max(0, missing))
 
 
 def _read(lines: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Reply]]:
@@ -120,9 +120,12 @@ def _read(lines: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Reply]]:
         if isinstance(response, dict) and isinstance(line.get("custom_id"), str):
             yield line["custom_id"], _reply(response)
         elif isinstance(error, dict):
-            again = error.get("code") in ("batch_expired", "batch_cancelled")
-            said = complaint({"error": error})
-            yield str(line.get("custom_id")), said.model_copy(update={"retry": again or said.retry})
+            retry = error.get("code") in ("batch_expired", "batch_cancelled")
+            reply = complaint({"error": error})
+            yield (
+                str(line.get("custom_id")),
+                reply.model_copy(update={"retry": retry or reply.retry}),
+            )
 
 
 def _reply(response: dict[str, Any]) -> Reply:
@@ -132,16 +135,16 @@ def _reply(response: dict[str, Any]) -> Reply:
     try:
         return read(response.get("body"))
     except ValueError as error:
-        return broken(f"the server's reply is not what it should be: {error}", retry=True)
+        return broken(f"the server's response is malformed: {error}", retry=True)
 
 
 def _problems(batch: OpenAIBatch) -> list[Problem]:
     return (batch.errors and batch.errors.data) or []
 
 
-def _rest(batch: OpenAIBatch) -> Reply:
-    """What is to be said of calls that the results do not hold."""
+def _default_reply(batch: OpenAIBatch) -> Reply:
+    """Return the reply for calls without a result."""
     if batch.status == "failed":
-        said = "; ".join(str(one.message or one.code) for one in _problems(batch))
-        return broken(f"the batch was not accepted: {said}", retry=False)
+        problems = "; ".join(str(problem.message or problem.code) for problem in _problems(batch))
+        return broken(f"the batch was not accepted: {problems}", retry=False)
     return broken(f"the batch ended as {batch.status} without a reply to this call", retry=True)

@@ -1,4 +1,4 @@
-"""A provider's batch jobs: many calls in one file, answered within a day at half the price."""
+"""The interface of batch endpoints: many calls in one file, answered within a day."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -7,27 +7,27 @@ from cheaptalk.models.calls import ModelCall, Reply
 from cheaptalk.models.http.decoding import decoded
 
 LARGEST = 180_000_000
-"""Bytes of calls in one batch: OpenAI takes 200 MB, Anthropic 256."""
+"""Maximum bytes of a batch: OpenAI accepts 200 MB, Anthropic 256."""
 CLOCKS = 600.0
-"""Seconds by which a provider's clock may be behind ours."""
+"""Maximum clock difference from a provider, in seconds."""
 MOST = 50_000
-"""Calls in one batch: OpenAI takes 50,000, Anthropic 100,000."""
+"""Maximum calls in a batch: OpenAI accepts 50,000, Anthropic 100,000."""
 
 
 class BatchLine(NamedTuple):
-    """A call in a batch, under the id by which its reply is found again."""
+    """A call in a batch, with the id that its reply repeats."""
 
     id: str
     call: ModelCall
 
 
 class Look(NamedTuple):
-    """How far a batch is.
+    """The progress of a batch.
 
     Attributes:
-        state: in the provider's own word.
-        ended: whether its results can be read; nothing more will come.
-        done: calls that have been worked on.
+        state: the provider's name of the state.
+        ended: whether its results are complete.
+        done: number of processed calls.
     """
 
     state: str
@@ -36,13 +36,13 @@ class Look(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What came of a batch.
+    """The results of a batch.
 
     Attributes:
-        replies: by the id of the line.
-        rest: what is to be said of every other call.
-        full: whether the provider had no room for the batch, and has to be asked again later.
-        missing: how many replies there are, by the provider's count, that could not be read.
+        replies: replies by line id.
+        rest: the reply for all other calls.
+        full: whether the batch exceeded the provider's queue limit and must be submitted later.
+        missing: number of replies counted by the provider that could not be read.
     """
 
     replies: dict[str, Reply]
@@ -55,55 +55,56 @@ class BatchServer(Protocol):
     """A provider's endpoint for batches. Every method raises :class:`.EndpointTrouble`."""
 
     async def submit(self, tag: str, lines: Sequence[BatchLine]) -> str:
-        """Submit a batch; what the provider calls it."""
+        """Submit a batch and return its id."""
 
     async def find(self, tag: str, lines: Sequence[BatchLine], since: float) -> str | None:
-        """The name of a batch that may have been submitted under this tag; None if it was not.
+        """Return the id of a batch that may have been submitted with this tag; None if there is
+        none.
 
         Args:
-            since: when it was about to be submitted, in seconds since 1970.
+            since: Unix time before the submission, in seconds.
         """
 
     async def look(self, name: str) -> Look:
-        """How far a batch is."""
+        """Return the progress of a batch."""
 
     async def results(self, name: str) -> Results:
-        """What came of a batch that has ended."""
+        """Return the results of an ended batch."""
 
     def says(self, call: ModelCall) -> dict[str, Any]:
-        """What a reply to this call says of how it was asked: ``sent`` and ``route``."""
+        """Return the reply's fields ``sent`` and ``route`` for a call."""
 
     def line(self, line: BatchLine) -> dict[str, Any]:
-        """A call as it stands in the batch."""
+        """Return the JSON of a call in the batch."""
 
     async def close(self) -> None:
         """Close all connections."""
 
 
 def json_lines(data: bytes) -> Iterator[dict[str, Any]]:
-    """The objects of a file of JSON lines; what is none is passed over."""
+    """Parse JSON Lines, skipping invalid lines."""
     for line in data.splitlines():
         try:
-            found = decoded(line)
+            value = decoded(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, dict):
-            yield found
+        if isinstance(value, dict):
+            yield value
 
 
 def chunks(lines: Iterable[tuple[Any, int]]) -> Iterator[list[Any]]:
-    """Things of given sizes in bytes, in runs that each fit into one batch.
+    """Group items of given sizes in bytes so that each group fits into one batch.
 
     >>> list(chunks([("a", 10), ("b", LARGEST), ("c", 10)]))
     [['a'], ['b'], ['c']]
     """
-    run: list[Any] = []
+    chunk: list[Any] = []
     room = LARGEST
-    for thing, size in lines:
-        if run and (len(run) >= MOST or size > room):
-            yield run
-            run, room = [], LARGEST
-        run.append(thing)
+    for item, size in lines:
+        if chunk and (len(chunk) >= MOST or size > room):
+            yield chunk
+            chunk, room = [], LARGEST
+        chunk.append(item)
         room -= size
-    if run:
-        yield run
+    if chunk:
+        yield chunk

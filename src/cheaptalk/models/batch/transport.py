@@ -15,12 +15,12 @@ class HttpBatches(Endpoint, BatchServer):
     """A provider's batch endpoint over HTTP."""
 
     async def lines(self, path: str) -> Iterator[dict[str, Any]]:
-        """The objects of a file of JSON lines."""
+        """Download and parse a JSON Lines file."""
         data = await self.read("GET", path)
         return (scrubbed_values(line, self._secrets) for line in json_lines(data))
 
     def clean(self, replies: Iterable[tuple[str, Reply]]) -> dict[str, Reply]:
-        """Replies by the ids of their lines, without secrets."""
+        """Return replies by line id, without secrets."""
         return {line: scrubbed_reply(reply, self._secrets) for line, reply in replies}
 
     def says(self, call: ModelCall) -> dict[str, Any]:

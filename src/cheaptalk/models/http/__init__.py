@@ -1,1 +1,1 @@
-"""Models over HTTP: one module for each protocol, all over one wire."""
+"""Models over HTTP: one module per protocol, with a common transport."""

@@ -1,4 +1,4 @@
-"""Anyone's agent over HTTP: it is posted what its seat sees, and answers with JSON."""
+"""The protocol of agents over HTTP: they receive an actor's messages and answer with JSON."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.usage import read_usage
 
 LARGEST = 2**18
-"""Bytes of an agent's largest answer."""
+"""Maximum bytes of an agent's answer."""
 
 
 class Used(Struct, forbid_unknown_fields=True):
-    """Tokens that an agent says it used."""
+    """Token usage reported by an agent."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -24,7 +24,7 @@ class Used(Struct, forbid_unknown_fields=True):
 
 
 class AgentReply(Struct, forbid_unknown_fields=True):
-    """What an agent may answer with: an answer's fields, or a text that is read for one."""
+    """An agent's answer: the fields of an action, or a text to parse."""
 
     answer: dict[str, Any] | None = None
     text: str | None = None
@@ -34,10 +34,10 @@ class AgentReply(Struct, forbid_unknown_fields=True):
 
 
 def body(call: ModelCall, number: str) -> dict[str, Any]:
-    """What an agent is posted.
+    """Return the JSON body that is sent to an agent.
 
-    ``call`` numbers the call: the match's id, the request, the seat, how often the seat has been
-    asked in this request before, and how often this call was sent, with slashes between.
+    ``call`` identifies the call: match id, request number, seat, number of earlier calls for this
+    request, and attempt, separated by slashes.
     """
     form = call.form
     return {
@@ -45,7 +45,9 @@ def body(call: ModelCall, number: str) -> dict[str, Any]:
         "agent": ModelName.parse(call.model).model,
         "game": call.game,
         "seat": call.seat,
-        "messages": [{"role": one.role, "content": one.content} for one in call.messages],
+        "messages": [
+            {"role": message.role, "content": message.content} for message in call.messages
+        ],
         "form": form and {"name": form.name, "schema": form.json_schema},
     }
 
@@ -54,10 +56,10 @@ FORM = 'an agent answers with either {"answer": {...}} or {"text": "..."}'
 
 
 def read(data: Any) -> Reply:
-    """An agent's answer as a reply.
+    """Parse an agent's answer.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is invalid.
     """
     try:
         response = msgspec.convert(data, AgentReply)

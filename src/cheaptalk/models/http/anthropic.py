@@ -1,6 +1,6 @@
-"""Anthropic's models, in the messages format: what is sent, and what a reply says.
+"""The Messages format of Anthropic's models: request bodies and responses.
 
-It is as thin as the chat format: adapting the official package would take as many lines.
+Adapting the official package would take as many lines.
 """
 
 import json
@@ -18,13 +18,13 @@ from cheaptalk.models.structured_output import sendable
 from cheaptalk.models.usage import read_usage
 
 HEADERS = {"anthropic-version": "2023-06-01"}
-"""What every request carries beside the key."""
+"""Headers of every request, without the key."""
 CUT_OFF = {"max_tokens": "length", "model_context_window_exceeded": "length"}
-"""Why a text breaks off, and what the rest of this package calls it."""
+"""Stop reasons of truncated texts, and their normalized names."""
 
 
 class ContentBlock(Struct):
-    """A part of an answer."""
+    """A block of a response's content."""
 
     type: str
     name: str | None = None
@@ -34,7 +34,7 @@ class ContentBlock(Struct):
 
 
 class MessagesUsage(Struct):
-    """Tokens used: three kinds of input apart."""
+    """Token usage, with three kinds of input tokens."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -43,7 +43,7 @@ class MessagesUsage(Struct):
 
 
 class MessagesReply(Struct):
-    """A server's reply."""
+    """A server's response."""
 
     content: list[ContentBlock] | None = None
     id: Any = None
@@ -54,19 +54,21 @@ class MessagesReply(Struct):
 
 
 def body(call: ModelCall, route: Route = "text") -> dict[str, Any]:
-    """A call in the messages format: the system's words apart, and no message without words.
+    """Return the request body of a call, with the system prompt separate and no empty messages.
 
     Args:
-        route: how the answer's form is asked for: in words, or as a tool that must be called.
+        route: the answer format: ``text``, or ``tool`` for a forced tool call.
 
     Raises:
-        ValueError: the model does not take the call's settings.
+        ValueError: the model does not support the call's settings.
     """
-    system = "\n\n".join(one.content for one in call.messages if one.role == "system")
-    talk = [one for one in call.messages if one.role != "system" and one.content.strip()]
+    system = "\n\n".join(message.content for message in call.messages if message.role == "system")
+    dialogue = [
+        message for message in call.messages if message.role != "system" and message.content.strip()
+    ]
     sent: dict[str, Any] = {
         "model": ModelName.parse(call.model).model,
-        "messages": [one.model_dump() for one in talk],
+        "messages": [message.model_dump() for message in dialogue],
     }
     if system:
         sent["system"] = system
@@ -78,10 +80,10 @@ def body(call: ModelCall, route: Route = "text") -> dict[str, Any]:
 
 
 def read(data: Any) -> Reply:
-    """An answer in the messages format as a reply.
+    """Parse a response in the Messages format.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is invalid.
     """
     response = msgspec.convert(data, MessagesReply)
     if response.error:
@@ -90,20 +92,20 @@ def read(data: Any) -> Reply:
         raise ValueError("it has no content")
     blocks = response.content
     finish = CUT_OFF.get(response.stop_reason or "", response.stop_reason)
-    known: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": reply_id(response.id),
         "model": response.model,
         "finish": finish,
-        "reasoning": "\n\n".join(one.thinking for one in blocks if one.thinking) or None,
+        "reasoning": "\n\n".join(block.thinking for block in blocks if block.thinking) or None,
     } | read_usage(response.usage, MessagesUsage, _usage)
     if response.stop_reason == "refusal":
-        words = "".join(one.text or "" for one in blocks)
-        return Reply(failure=Failure.REFUSED, detail=words or "the model declined", **known)
-    called = [one for one in blocks if one.type == "tool_use"]
-    known["tools"] = tuple(one.name for one in called if one.name) or None
-    words = "".join(one.text or "" for one in blocks if one.type == "text")
-    said = [words, *(json.dumps(one.input, ensure_ascii=False) for one in called)]
-    return Reply(text="\n".join(one for one in said if one), **known)
+        text = "".join(block.text or "" for block in blocks)
+        return Reply(failure=Failure.REFUSED, detail=text or "the model declined", **fields)
+    called = [block for block in blocks if block.type == "tool_use"]
+    fields["tools"] = tuple(block.name for block in called if block.name) or None
+    text = "".join(block.text or "" for block in blocks if block.type == "text")
+    texts = [text, *(json.dumps(block.input, ensure_ascii=False) for block in called)]
+    return Reply(text="\n".join(text for text in texts if text), **fields)
 
 
 def _usage(counted: MessagesUsage) -> Usage:

@@ -1,4 +1,4 @@
-"""JSON as servers write it: whole or streamed, with numbers beyond all measure."""
+"""Lenient decoding of servers' JSON, complete or streamed."""
 
 import json
 import math
@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import msgspec
 
 ID_LENGTHS = range(16, 201)
-"""Characters of a reply id that is kept. OpenAI, Anthropic and vLLM give 25 or more; servers whose
-ids repeat (a number up to 1,000, or one id for all replies) give fewer than 16."""
+"""Lengths of reply ids that are kept. OpenAI, Anthropic and vLLM use 25 characters or more; servers
+with repeating ids use fewer than 16."""
 LONG_NUMBER = 20
-"""Digits of a whole number that is read as one, where JSON is read leniently."""
+"""Maximum digits of an integer in lenient decoding; longer ones become text."""
 
 
 class _Function(msgspec.Struct):
@@ -26,32 +26,32 @@ class _ToolCall(msgspec.Struct):
 
 
 class ContentPart(msgspec.Struct):
-    """A part of a message whose content comes as a list: words, or thoughts before them."""
+    """A part of a message's content: text or reasoning."""
 
     text: str | None = None
     thinking: "str | list[ContentPart] | None" = None
 
 
 Content: TypeAlias = str | list[ContentPart] | None
-"""What a message says, whole or in parts."""
+"""A message's content, as one text or in parts."""
 
 
 def words_and_thoughts(content: Content) -> tuple[str, str]:
-    """The words of a message's content, and the thoughts that come with them."""
+    """Return the text and the reasoning of a message's content."""
     if isinstance(content, list):
-        words = "".join(part.text or "" for part in content)
+        text = "".join(part.text or "" for part in content)
         inner = (words_and_thoughts(part.thinking)[0] for part in content)
-        return words, "".join(inner)
+        return text, "".join(inner)
     return content or "", ""
 
 
-def reply_id(given: Any) -> str | None:
-    """Return a reply's id as its server gave it; None if it cannot be unique.
+def reply_id(value: Any) -> str | None:
+    """Return a reply's id; None if it may not be unique.
 
     >>> reply_id("chatcmpl-B9MHDbslfkBeAs8l4bebG"), reply_id("chatcmpl-1")
     ('chatcmpl-B9MHDbslfkBeAs8l4bebG', None)
     """
-    return given if isinstance(given, str) and len(given) in ID_LENGTHS else None
+    return value if isinstance(value, str) and len(value) in ID_LENGTHS else None
 
 
 class _Delta(msgspec.Struct):
@@ -78,80 +78,80 @@ class _Chunk(msgspec.Struct):
 
 
 def joined(data: bytes) -> dict[str, Any]:
-    """One completion in the chat format from a whole stream of its pieces.
+    """Join a stream of chunks to one completion in the chat format.
 
     Raises:
-        ValueError: the stream breaks off, or is none of that format.
+        ValueError: the stream is incomplete or malformed.
     """
-    whole: dict[str, Any] = {}
+    completion: dict[str, Any] = {}
     choices: dict[int, list[_Choice]] = {}
     for chunk in _chunks(data):
         if chunk.error:
             return {"error": chunk.error}
         for name in ("id", "model", "system_fingerprint", "usage"):
             if getattr(chunk, name) is not None:
-                whole[name] = getattr(chunk, name)
+                completion[name] = getattr(chunk, name)
         for choice in chunk.choices or ():
             choices.setdefault(choice.index, []).append(choice)
     if not choices:
-        raise ValueError("the stream breaks off")
-    return whole | {"choices": [_joined_choice(choices[index]) for index in sorted(choices)]}
+        raise ValueError("the stream is incomplete")
+    return completion | {"choices": [_joined_choice(choices[index]) for index in sorted(choices)]}
 
 
 def _joined_choice(pieces: Sequence[_Choice]) -> dict[str, Any]:
-    """One choice from its pieces."""
-    deltas = [one.delta for one in pieces if one.delta is not None]
-    finish = next((one.finish_reason for one in reversed(pieces) if one.finish_reason), None)
+    """Join the chunks of one choice."""
+    deltas = [piece.delta for piece in pieces if piece.delta is not None]
+    finish = next((piece.finish_reason for piece in reversed(pieces) if piece.finish_reason), None)
     if finish is None:
-        raise ValueError("the stream breaks off")
+        raise ValueError("the stream is incomplete")
     calls: dict[int, list[_Function]] = {}
     for call in chain.from_iterable(delta.tool_calls or () for delta in deltas):
         if call.function is not None:
             calls.setdefault(call.index, []).append(call.function)
-    said = [words_and_thoughts(delta.content) for delta in deltas]
+    contents = [words_and_thoughts(delta.content) for delta in deltas]
     message: dict[str, Any] = {
         name: "".join(getattr(delta, name) or "" for delta in deltas) or None
         for name in ("refusal", "reasoning_content", "reasoning")
     }
-    message["content"] = "".join(words for words, _ in said) or None
-    message["reasoning"] = "".join(thoughts for _, thoughts in said) or message["reasoning"]
+    message["content"] = "".join(text for text, _ in contents) or None
+    message["reasoning"] = "".join(thoughts for _, thoughts in contents) or message["reasoning"]
     message["tool_calls"] = [
         {"function": {
-            "name": next((one.name for one in calls[place] if one.name), None),
-            "arguments": "".join(one.arguments or "" for one in calls[place]),
+            "name": next((function.name for function in calls[index] if function.name), None),
+            "arguments": "".join(function.arguments or "" for function in calls[index]),
         }}
-        for place in sorted(calls)
+        for index in sorted(calls)
     ]  # fmt: skip
     return {"message": message, "finish_reason": finish}
 
 
 def _chunks(data: bytes) -> Iterator[_Chunk]:
     for line in data.splitlines():
-        said = line.removeprefix(b"data:").strip()
-        if line.startswith(b"data:") and said != b"[DONE]":
-            yield msgspec.convert(decoded(said), _Chunk)
+        payload = line.removeprefix(b"data:").strip()
+        if line.startswith(b"data:") and payload != b"[DONE]":
+            yield msgspec.convert(decoded(payload), _Chunk)
 
 
 def decoded(data: bytes) -> Any:
-    """JSON as servers write it: numbers beyond all measure, and those that are none, become text.
+    """Decode JSON leniently: numbers out of range, NaN and infinities become text.
 
     >>> decoded(b'{"tokens": 1e999, "seconds": NaN, "text": "7"}')
     {'tokens': '1e999', 'seconds': 'NaN', 'text': '7'}
 
     Raises:
-        ValueError: it is no JSON.
+        ValueError: it is not JSON.
     """
     try:
         return msgspec.json.decode(data)
     except ValueError:
-        found = json.loads(data, parse_int=_whole, parse_float=_number, parse_constant=str)
-        return msgspec.json.decode(json.dumps(found))  # as strict in all else
+        value = json.loads(data, parse_int=_integer, parse_float=_number, parse_constant=str)
+        return msgspec.json.decode(json.dumps(value))  # strict in all other respects
 
 
-def _whole(written: str) -> int | str:
-    return int(written) if len(written) <= LONG_NUMBER else written
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= LONG_NUMBER else digits
 
 
-def _number(written: str) -> float | str:
-    found = float(written)
-    return found if math.isfinite(found) else written
+def _number(digits: str) -> float | str:
+    number = float(digits)
+    return number if math.isfinite(number) else digits

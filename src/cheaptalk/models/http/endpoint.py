@@ -1,4 +1,4 @@
-"""A provider's endpoints beside those for chats, over HTTP: batches, and jobs of fine-tuning."""
+"""A provider's HTTP endpoints for batches and fine-tuning jobs."""
 
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Generic, TypeVar
@@ -17,30 +17,30 @@ T = TypeVar("T")
 L = TypeVar("L", bound="Listed")
 
 PATIENCE = aiohttp.ClientTimeout(total=3600, connect=60, sock_read=300)
-"""Seconds for one request, of which the largest takes up or brings down hundreds of megabytes."""
+"""Timeouts of a request, which may transfer hundreds of megabytes."""
 
 
 class Listed(Struct):
-    """A batch or a job as its provider lists it."""
+    """A batch or job in a provider's list."""
 
     id: str
 
 
 class Page(Struct, Generic[L]):
-    """A page of a list, the newest first."""
+    """A page of a list, newest first."""
 
     data: list[L]
     has_more: bool = False
 
 
 class File(Struct):
-    """A file that went up."""
+    """An uploaded file."""
 
     id: str
 
 
 class Endpoint:
-    """Requests to a provider; errors are one line that never holds the key.
+    """Requests to a provider; error messages are one line without the key.
 
     Every method raises :class:`EndpointTrouble`.
     """
@@ -52,49 +52,49 @@ class Endpoint:
         self._session: aiohttp.ClientSession | None = None
 
     async def get(self, kind: type[T], path: str, **query: str) -> T:
-        """The JSON at a path, as it should be."""
+        """Get the JSON at a path and convert it to this type."""
         return self._read(kind, await self.read("GET", path, params=query))
 
-    async def post(self, kind: type[T], path: str, **what: Any) -> T:
-        """What comes back for a form (``data``) or for JSON (``json``), as it should be."""
-        return self._read(kind, await self.read("POST", path, **what))
+    async def post(self, kind: type[T], path: str, **options: Any) -> T:
+        """Post a form (``data``) or JSON (``json``) and convert the response to this type."""
+        return self._read(kind, await self.read("POST", path, **options))
 
     async def upload(self, file: bytes, name: str, purpose: str) -> str:
-        """Send up a file of JSON lines as OpenAI takes it; what the provider calls it."""
+        """Upload a JSON Lines file in OpenAI's format and return its id."""
         form = aiohttp.FormData({"purpose": purpose})
         form.add_field("file", file, filename=f"{name}.jsonl", content_type="application/jsonl")
         return (await self.post(File, "files", data=form)).id
 
     async def listed(self, page: type[Page[L]], path: str, after: str) -> AsyncIterator[L]:
-        """All there are, the newest first, page by page; ``after`` names where the next begins."""
-        place: dict[str, str] = {}
-        more = True
-        while more:
-            found = await self.get(page, path, limit="100", **place)
-            for one in found.data:
-                yield one
-                place = {after: one.id}
-            more = found.has_more
+        """Yield all items, newest first; ``after`` is the name of the cursor parameter."""
+        cursor: dict[str, str] = {}
+        has_more = True
+        while has_more:
+            batch = await self.get(page, path, limit="100", **cursor)
+            for item in batch.data:
+                yield item
+                cursor = {after: item.id}
+            has_more = batch.has_more
 
-    async def read(self, method: str, path: str, **what: Any) -> bytes:
-        """The bytes that come back, which may still hold secrets."""
+    async def read(self, method: str, path: str, **options: Any) -> bytes:
+        """Return the response body, which may contain secrets."""
         url = self._name.endpoint(path)
         if self._session is None:
             self._session = aiohttp.ClientSession(connector=connector(), timeout=PATIENCE)
         try:
             async with self._session.request(
                 method, url, headers=self._headers, proxy=proxy_of(url), allow_redirects=False,
-                **what,
+                **options,
             ) as response:  # fmt: skip
                 data = await response.read()
         except TimeoutError:
-            raise self._trouble("no answer in time") from None
+            raise self._trouble("the request timed out") from None
         except (aiohttp.ClientError, OSError) as error:
             raise EndpointTrouble(lost_connection(error, url)) from None
         if response.status == 200:
             return data
-        said = refused(response.status, response.headers, data, self._secrets)
-        raise EndpointTrouble(hinted(scrubbed_reply(said, self._secrets), self._name, url))
+        reply = refused(response.status, response.headers, data, self._secrets)
+        raise EndpointTrouble(hinted(scrubbed_reply(reply, self._secrets), self._name, url))
 
     async def close(self) -> None:
         """Close the connection."""
@@ -106,7 +106,7 @@ class Endpoint:
         try:
             return msgspec.convert(scrubbed_values(msgspec.json.decode(data), self._secrets), kind)
         except (ValueError, RecursionError) as error:
-            raise self._trouble(f"the server's reply is not what it should be: {error}") from None
+            raise self._trouble(f"the server's response is malformed: {error}") from None
 
     def _trouble(self, detail: str) -> EndpointTrouble:
         return EndpointTrouble(scrubbed_reply(broken(detail, retry=True), self._secrets))

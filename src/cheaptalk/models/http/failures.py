@@ -1,4 +1,4 @@
-"""What is said where a server refuses a request, or says something that it should not."""
+"""Replies for rejected requests and malformed responses."""
 
 import email.utils
 import math
@@ -15,34 +15,34 @@ from cheaptalk.models.http.secrets import scrubbed, scrubbed_values
 from cheaptalk.models.model_strings import OWN_KEY, ModelName
 
 SAID = 500
-"""Characters of a server's complaint that are kept."""
+"""Maximum characters of a server's error message."""
 BEGINNING = 100
-"""Characters that are shown of an answer that is none."""
+"""Characters shown of a malformed response."""
 AGAIN = frozenset({408, 409, 425, 429})
-"""Statuses below 500 after which trying again may help."""
+"""Statuses below 500 after which a retry may succeed."""
 MISSED = frozenset({200, 404, 405})
-"""The statuses of what is not there: the model, or a wrong URL, which may lead to a web page."""
+"""Statuses of a missing model or a wrong URL, which may lead to a web page."""
 PAGE = re.compile(r"\s*<(!doctype\s+html|html)\b", re.IGNORECASE)
 TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
 TAG = re.compile(r"<[^>]*>")
 WANTS_TLS = re.compile(
     r"HTTP request (was )?(sent )?to (an )?HTTPS|plain HTTP to an SSL|requires TLS", re.IGNORECASE
 )
-"""How servers say that a question came over http and should have come over https."""
+"""Error messages of servers that require https."""
 LOCKED = (401, 403)
-"""The statuses of what wants a key, or another one."""
+"""Statuses of a missing or wrong key."""
 SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
-"""Codes of a status 429 that no waiting cures."""
+"""Error codes with status 429 that are permanent."""
 FILTERS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
-"""Codes of an error that is a filter's verdict on the question."""
+"""Error codes of content filters."""
 
 
 class EndpointTrouble(Exception):
     """A request failed.
 
     Attributes:
-        again: whether trying again may help.
-        status: the HTTP status, if one came back.
+        again: whether a retry may succeed.
+        status: the HTTP status, if any.
     """
 
     def __init__(self, reply: Reply) -> None:
@@ -51,80 +51,82 @@ class EndpointTrouble(Exception):
         self.status = reply.status
 
 
-def broken(detail: str, *, retry: bool, **more: Any) -> Reply:
-    """A failure of the provider, in one line of its own words."""
-    said = " ".join(detail.split())[:SAID]
-    return Reply(failure=Failure.PROVIDER_ERROR, detail=said, retry=retry, **more)
+def broken(detail: str, *, retry: bool, **fields: Any) -> Reply:
+    """Return a provider error with a one-line message."""
+    line = " ".join(detail.split())[:SAID]
+    return Reply(failure=Failure.PROVIDER_ERROR, detail=line, retry=retry, **fields)
 
 
 def malformed(error: Exception, data: bytes, secrets: tuple[str, ...] = ()) -> Reply:
-    """What is said of a reply that is not what it should be: why, and what it begins with.
+    """Return the reply for a malformed response, with the reason and its first characters.
 
     >>> malformed(ValueError("no JSON"), b"I accept.").detail
-    "the server's reply is not what it should be: no JSON; it begins with: I accept."
+    "the server's response is malformed: no JSON; it begins with: I accept."
     """
     why = " ".join(str(error).split())[: SAID // 2]
     return broken(
-        f"the server's reply is not what it should be: {why}; {beginning(data, secrets)}",
+        f"the server's response is malformed: {why}; {beginning(data, secrets)}",
         retry=True,
     )
 
 
 def beginning(data: bytes, secrets: tuple[str, ...]) -> str:
-    """What somebody begins with, in one line without secrets."""
+    """Return the first characters of a body, in one line without secrets."""
     text = " ".join(scrubbed(data.decode(errors="replace"), secrets).split())
     return f"it begins with: {text[:BEGINNING]}" if text else "it is empty"
 
 
 def complaint(error: Any, status: int | None = None) -> Reply:
-    """What a server's JSON error says, in the forms that servers give it."""
+    """Parse a server's JSON error in its common forms."""
     inner = error.get("error", error) if isinstance(error, dict) else error
     code = inner.get("code") or inner.get("type") if isinstance(inner, dict) else None
-    said = inner.get("message") or inner.get("detail") if isinstance(inner, dict) else inner
+    message = inner.get("message") or inner.get("detail") if isinstance(inner, dict) else inner
     if status is None:
         status = code if isinstance(code, int) and 400 <= code < 600 else 500
-    said = said if isinstance(said, str) else msgspec.json.encode(said or error).decode()
-    reply = broken(_with_status(status, said), retry=worth_retrying(status, code), status=status)
+    message = (
+        message if isinstance(message, str) else msgspec.json.encode(message or error).decode()
+    )
+    reply = broken(_with_status(status, message), retry=worth_retrying(status, code), status=status)
     if isinstance(code, str) and code in FILTERS:
         return reply.model_copy(update={"failure": Failure.FILTERED})
     return reply
 
 
-def _with_status(status: int, said: str) -> str:
-    """A server's complaint behind its status, which many repeat in their words."""
-    rest = said.strip().removeprefix(str(status)).lstrip(" :,-")
-    return f"status {status}: {rest}" if rest else f"status {status}"
+def _with_status(status: int, message: str) -> str:
+    """Prefix an error message with its status, without repeating it."""
+    text = message.strip().removeprefix(str(status)).lstrip(" :,-")
+    return f"status {status}: {text}" if text else f"status {status}"
 
 
 def worth_retrying(status: int, code: object) -> bool:
-    """Whether trying again may help, by a reply's status and its error's code."""
+    """Return whether a retry may succeed, given the status and the error code."""
     return (status in AGAIN or status >= 500) and not (isinstance(code, str) and code in SPENT)
 
 
 def refused(
     status: int, headers: Mapping[str, str], data: bytes, secrets: tuple[str, ...]
 ) -> Reply:
-    """What is said by a status that is no success."""
+    """Return the reply for an error status."""
     try:
         reply = complaint(scrubbed_values(msgspec.json.decode(data), secrets), status)
     except (ValueError, RecursionError):
         text = scrubbed(data.decode(errors="replace"), secrets)
-        said = web_page(text) if PAGE.match(text) else text[: 4 * SAID]
+        message = web_page(text) if PAGE.match(text) else text[: 4 * SAID]
         if status == 400 and WANTS_TLS.search(text):
-            said = "the server wants https: write https:// in the URL"
-        reply = broken(_with_status(status, said), retry=worth_retrying(status, None))
-    if 300 <= status < 400 and (place := headers.get("Location")):
+            message = "the server requires https: write https:// in the URL"
+        reply = broken(_with_status(status, message), retry=worth_retrying(status, None))
+    if 300 <= status < 400 and (target := headers.get("Location")):
         reply = broken(
-            f"status {status}: the server sends calls on to {_place(place)}, where nothing is sent "
-            "unasked; write that URL if it is right",
+            f"status {status}: the server redirects to {_origin(target)}, and redirects are not "
+            "followed; use that URL if it is correct",
             retry=False,
         )
-    after = retry_after(headers, datetime.now(UTC))
-    return reply.model_copy(update={"retry_after": after, "status": status})
+    delay = retry_after(headers, datetime.now(UTC))
+    return reply.model_copy(update={"retry_after": delay, "status": status})
 
 
 def web_page(text: str) -> str:
-    """A web page in a few words: its title, or what it begins with.
+    """Describe a web page by its title or its first words.
 
     >>> web_page("<!doctype html><title>Not here</title>...")
     'a web page, "Not here"'
@@ -132,28 +134,28 @@ def web_page(text: str) -> str:
     'a web page, "It is away."'
     """
     title = TITLE.search(text)
-    words = " ".join((title[1] if title else TAG.sub(" ", text)).split())
-    return f'a web page, "{words[:100]}"'
+    text = " ".join((title[1] if title else TAG.sub(" ", text)).split())
+    return f'a web page, "{text[:100]}"'
 
 
 def hinted(reply: Reply, name: ModelName, url: str) -> Reply:
-    """A reply with what may be wrong with a URL of one's own whose server turns a call away.
+    """Add a hint to a rejected call to a custom URL.
 
     Args:
-        url: where the call was sent.
+        url: the URL of the call.
     """
     hint = ""
     if reply.status in MISSED and name.protocol == "chat":
-        hint = f"the URL mostly ends in /v1, and calls go to {url}"
+        hint = f"the URL usually ends in /v1, and calls are sent to {url}"
     elif reply.status in LOCKED:
-        hint = f"no key is sent to a model string's own URL: {OWN_KEY}"
+        hint = f"no key is sent to a URL in a model string: {OWN_KEY}"
     if name.at_home or not hint or (reply.status in MISSED and name.url.endswith("/v1")):
         return reply
     return reply.model_copy(update={"detail": f"{reply.detail} ({hint})"})
 
 
-def _place(url: str) -> str:
-    """Scheme, host and port of a URL, which hold no secret."""
+def _origin(url: str) -> str:
+    """Return scheme, host and port of a URL, which contain no secrets."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
@@ -163,26 +165,26 @@ def _place(url: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds after which a server wants to be asked again, by its headers; None if it says none.
+    """Return the retry delay requested in the headers, in seconds; None if there is none.
 
     >>> retry_after({"retry-after": "2.5"}, datetime.now(UTC))
     2.5
     """
     for header, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        said = headers.get(header)
-        if said is None:
+        value = headers.get(header)
+        if value is None:
             continue
         try:
-            seconds = float(said) * unit
+            seconds = float(value) * unit
         except ValueError:
-            seconds = _until(said, now)
+            seconds = _until(value, now)
         if math.isfinite(seconds):
             return max(0.0, seconds)
     return None
 
 
 def _until(date: str, now: datetime) -> float:
-    """Seconds until an HTTP date; not a number if it is none."""
+    """Return the seconds until an HTTP date; NaN if it is invalid."""
     try:
         when = email.utils.parsedate_to_datetime(date)
     except (ValueError, OverflowError):

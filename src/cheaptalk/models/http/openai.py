@@ -1,4 +1,4 @@
-"""Models behind any URL that speaks OpenAI's chat format: what is sent, and what a reply says."""
+"""OpenAI's chat format: request bodies and responses."""
 
 from typing import Any
 
@@ -15,20 +15,20 @@ from cheaptalk.models.usage import IMPOSSIBLE, read_usage
 
 
 class Function(Struct):
-    """Which tool is called, and what with."""
+    """The tool and the arguments of a call."""
 
     name: str | None = None
     arguments: str | None = None
 
 
 class ToolCall(Struct):
-    """A call of a tool."""
+    """A tool call."""
 
     function: Function
 
 
 class ChatReply(Struct):
-    """A message of the model's."""
+    """A model's message."""
 
     content: Content = None
     refusal: str | None = None
@@ -38,7 +38,7 @@ class ChatReply(Struct):
 
 
 class ChatChoice(Struct):
-    """An answer."""
+    """A choice of a completion."""
 
     message: ChatReply | None = None
     finish_reason: str | None = None
@@ -46,14 +46,14 @@ class ChatChoice(Struct):
 
 
 class Details(Struct):
-    """Tokens of a special kind."""
+    """Detailed token counts."""
 
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
 
 
 class ChatUsage(Struct):
-    """Tokens used."""
+    """Token usage."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -63,7 +63,7 @@ class ChatUsage(Struct):
 
 
 class Completion(Struct):
-    """A server's reply."""
+    """A server's response."""
 
     choices: list[ChatChoice] | None = None
     id: Any = None
@@ -74,82 +74,93 @@ class Completion(Struct):
 
 
 def body(call: ModelCall, route: Route = "text") -> dict[str, Any]:
-    """A call in the chat format.
+    """Return the request body of a call in the chat format.
 
     Args:
-        route: how the answer's form is asked for.
+        route: the answer format.
 
     Raises:
-        ValueError: the model does not take the call's settings.
+        ValueError: the model does not support the call's settings.
     """
-    messages = [{"role": one.role, "content": one.content} for one in call.messages]
+    messages = [{"role": message.role, "content": message.content} for message in call.messages]
     name = ModelName.parse(call.model).model
     settings = wire(call.settings, call.model)
-    return {"model": name, "messages": messages} | settings | _asked(call, route)
+    return {"model": name, "messages": messages} | settings | _answer_format(call, route)
 
 
-def _asked(call: ModelCall, route: Route) -> dict[str, Any]:
-    """What asks for an answer of the call's form by this route."""
+def _answer_format(call: ModelCall, route: Route) -> dict[str, Any]:
+    """Return the request fields for an answer format."""
     form = call.form
     if form is None or route == "text":
         return {}
-    sent = sendable(form.json_schema)
+    sendable_schema = sendable(form.json_schema)
     if route == "schema":
-        inside = {"name": form.name, "schema": sent.schema, "strict": sent.strict}
-        return {"response_format": {"type": "json_schema", "json_schema": inside}}
-    function = {"name": form.name, "parameters": sent.schema, "strict": sent.strict}
+        json_schema = {
+            "name": form.name,
+            "schema": sendable_schema.schema,
+            "strict": sendable_schema.strict,
+        }
+        return {"response_format": {"type": "json_schema", "json_schema": json_schema}}
+    function = {
+        "name": form.name,
+        "parameters": sendable_schema.schema,
+        "strict": sendable_schema.strict,
+    }
     choice = {"type": "function", "function": {"name": form.name}}
     return {"tools": [{"type": "function", "function": function}], "tool_choice": choice}
 
 
 def read(data: Any) -> Reply:
-    """A completion as a reply.
+    """Parse a completion.
 
     Raises:
-        ValueError: it is none; servers are not trusted to keep to the format.
+        ValueError: it is invalid.
     """
     response = msgspec.convert(data, Completion)
     choices = response.choices or ()
     choice = choices[0] if choices else None
     failed = response.error or (choice and choice.error)
-    known: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": reply_id(response.id),
         "model": response.model,
         "fingerprint": response.system_fingerprint,
     } | read_usage(response.usage, ChatUsage, _usage)
     if failed:
-        return complaint(failed).model_copy(update=known)
+        return complaint(failed).model_copy(update=fields)
     if choice is None or choice.message is None:
-        return broken("the reply holds no choice", retry=True, **known)
+        return broken("the response has no choices", retry=True, **fields)
     message = choice.message
-    messages = [one.message for one in choices if one.message is not None]
-    called = [one.function for each in messages for one in each.tool_calls or ()]
-    said = [words_and_thoughts(one.content) for one in messages]
-    thoughts = (message.reasoning_content, message.reasoning, said[0][1])
-    known |= {
+    messages = [answer.message for answer in choices if answer.message is not None]
+    called = [call.function for answer in messages for call in answer.tool_calls or ()]
+    contents = [words_and_thoughts(answer.content) for answer in messages]
+    thoughts = (message.reasoning_content, message.reasoning, contents[0][1])
+    fields |= {
         "finish": choice.finish_reason,
-        "reasoning": next((one for one in thoughts if isinstance(one, str) and one), None),
-        "tools": tuple(one.name for one in called if one.name) or None,
+        "reasoning": next(
+            (thought for thought in thoughts if isinstance(thought, str) and thought), None
+        ),
+        "tools": tuple(function.name for function in called if function.name) or None,
     }
     if choice.finish_reason == "content_filter":
         detail = message.refusal or "stopped by the provider's content filter"
-        return Reply(failure=Failure.FILTERED, detail=detail, **known)
+        return Reply(failure=Failure.FILTERED, detail=detail, **fields)
     if message.refusal:
-        return Reply(failure=Failure.REFUSED, detail=message.refusal, **known)
-    whole = [*(words for words, _ in said), *(one.arguments for one in called)]
-    return Reply(text="\n".join(one for one in whole if one), **known)
+        return Reply(failure=Failure.REFUSED, detail=message.refusal, **fields)
+    texts = [*(text for text, _ in contents), *(function.arguments for function in called)]
+    return Reply(text="\n".join(text for text in texts if text), **fields)
 
 
 def _usage(counted: ChatUsage) -> Usage:
-    """Tokens used; what only the total counts is reasoning, as at Gemini's endpoint."""
-    asked, answered = counted.prompt_tokens or 0, counted.completion_tokens or 0
-    hidden = (counted.total_tokens or asked + answered) - asked - answered
+    """Convert token usage; tokens counted only in the total are reasoning, as in Gemini's
+    endpoint."""
+    input_tokens, output_tokens = counted.prompt_tokens or 0, counted.completion_tokens or 0
+    hidden = (counted.total_tokens or input_tokens + output_tokens) - input_tokens - output_tokens
     if hidden < 0:
         return IMPOSSIBLE
     cached, reasoned = counted.prompt_tokens_details, counted.completion_tokens_details
     return Usage(
-        input_tokens=asked,
-        output_tokens=answered + hidden,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens + hidden,
         cached_tokens=(cached and cached.cached_tokens) or 0,
         reasoning_tokens=(reasoned and reasoned.reasoning_tokens) or hidden,
     )

@@ -1,4 +1,4 @@
-"""Reach: which hosts calls to models may connect to.
+"""Restrict the hosts to which calls to models may connect.
 
 A served laboratory lets researchers enter models' URLs, which must not lead to services that only
 the server can reach. Each address is checked as the connection is made, so that neither a name that
@@ -22,8 +22,8 @@ PUBLIC_ONLY = "CHEAPTALK_PUBLIC_MODELS_ONLY"
 """The environment variable that restricts a process, and those that it starts, to public hosts."""
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 REFUSED = (
-    "it is at a private address, and this laboratory calls only public ones; whoever runs the "
-    "server can allow it with: cheaptalk serve --private-models"
+    "it has a private address, and this laboratory calls only public ones; the operator of the "
+    "server can allow it with: cheaptalk serve --allow-private-hosts"
 )
 
 
@@ -37,15 +37,15 @@ class PrivateAddress(PermissionError):
 @contextmanager
 def public_models_only() -> Iterator[None]:
     """Restrict calls of this process, and of those that it starts, to public hosts."""
-    before = os.environ.get(PUBLIC_ONLY)
+    previous = os.environ.get(PUBLIC_ONLY)
     os.environ[PUBLIC_ONLY] = "1"
     try:
         yield
     finally:
-        if before is None:
+        if previous is None:
             del os.environ[PUBLIC_ONLY]
         else:
-            os.environ[PUBLIC_ONLY] = before
+            os.environ[PUBLIC_ONLY] = previous
 
 
 def restricted(environment: Mapping[str, str] = os.environ) -> bool:
@@ -140,7 +140,9 @@ def _proxies() -> Iterator[tuple[str, int]]:
         if not parts.hostname:
             continue
         try:
-            found = socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_STREAM)
+            addresses = socket.getaddrinfo(
+                parts.hostname, parts.port or 80, type=socket.SOCK_STREAM
+            )
         except OSError:
             continue
-        yield from ((str(one[4][0]), int(one[4][1])) for one in found)
+        yield from ((str(entry[4][0]), int(entry[4][1])) for entry in addresses)

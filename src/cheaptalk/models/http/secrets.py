@@ -1,7 +1,7 @@
-"""Secrets in what servers say: keys and proxies' passwords are taken out, however written.
+"""Remove keys and proxy passwords from servers' responses, in all common encodings.
 
-A server may repeat what it was sent as it stands or in another case, with JSON's or a URL's
-escapes, in UTF-16, in base64 or in hexadecimal digits, within a longer text or alone.
+A server may echo a secret verbatim or in another case, with JSON or URL escapes, or in UTF-16,
+base64 or hexadecimal digits.
 """
 
 import re
@@ -15,30 +15,29 @@ from urllib.parse import unquote, urlsplit
 from cheaptalk.models.calls import Reply
 
 LEAST = 8
-"""Characters that a secret has at least. What is shorter is a placeholder, such as ``EMPTY``, and
-may be a word of a message."""
+"""Minimum characters of a secret. Shorter ones are placeholders, such as ``EMPTY``, which may be
+ordinary words."""
 BLANK = "[key]"
-"""What stands in a secret's place."""
+"""The replacement of a secret."""
 SIGNS = r"[\\%&\x00\r\n\xad\u200b-\u200d\u2060\ufeff]"
 ESCAPED = re.compile(SIGNS)
-"""What every escape begins with."""
+"""The first characters of escapes."""
 ESCAPES = re.compile(
     rf"(?={SIGNS})(?:"
     r"(?:\\+(?:[uU]00|[xX])|%(?:25)*|&#[xX]0*)([0-9a-fA-F]{2});?|&#0*(\d{2,3});"
     r"|\\+(?:[nrt]|[uU](?:200[b-d]|[fF][eE][fF]{2}))?|[\x00\r\n\xad\u200b-\u200d\u2060\ufeff])"
 )
-"""What a character may be hidden by: an escape of JSON's, of a URL's, of a web page's or of a
-program's, a backslash before it, or what stands between the bytes of UTF-16 or breaks a line."""
+"""Escapes of JSON, URLs, HTML and program code, backslashes, UTF-16 null bytes and line breaks."""
 ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be")
 
 
 class Forms(NamedTuple):
-    """How secrets are looked for.
+    """Search patterns of secrets.
 
     Attributes:
-        lower: they as they are and in hexadecimal digits, in small letters.
-        base64: they in base64, as far as their neighbours leave it alone.
-        pattern: matches any of both.
+        lower: secrets, verbatim and in hexadecimal digits, in lower case.
+        base64: secrets in base64, without characters that depend on adjacent bytes.
+        pattern: matches any of these.
     """
 
     lower: tuple[str, ...]
@@ -47,45 +46,47 @@ class Forms(NamedTuple):
 
 
 def of_proxy(url: str | None) -> tuple[str, ...]:
-    """The secrets in a proxy's URL: the password, and what stands for it in a header.
+    """Return the secrets in a proxy's URL: the credentials and the password.
 
     >>> of_proxy("http://me:open%20sesame@proxy:3128")
     ('me:open%20sesame', 'open%20sesame', 'me:open sesame', 'open sesame')
     """
-    who, at, _ = urlsplit(url or "").netloc.rpartition("@")
-    if not at:
+    credentials, separator, _ = urlsplit(url or "").netloc.rpartition("@")
+    if not separator:
         return ()
     return tuple(
-        form for whole in dict.fromkeys((who, unquote(who)))
-        for form in (whole, whole.partition(":")[2])
+        form for text in dict.fromkeys((credentials, unquote(credentials)))
+        for form in (text, text.partition(":")[2])
     )  # fmt: skip
 
 
 @lru_cache(maxsize=256)
 def _forms(secrets: tuple[str, ...]) -> Forms | None:
-    long = [one for one in secrets if len(one) >= LEAST]
-    if not long:
+    long_secrets = [secret for secret in secrets if len(secret) >= LEAST]
+    if not long_secrets:
         return None
-    encoded = tuple(dict.fromkeys(core for one in long for core in _base64(one)))
-    long += [one.encode("utf-8", "surrogatepass").hex() for one in long]
-    plain = (f"(?i:{re.escape(one)})" for one in sorted(long, key=len, reverse=True))
-    inner = (re.escape(one).replace(r"\+", "[+-]").replace("/", "[/_]") for one in encoded)
+    encoded = tuple(dict.fromkeys(core for secret in long_secrets for core in _base64(secret)))
+    long_secrets += [secret.encode("utf-8", "surrogatepass").hex() for secret in long_secrets]
+    plain = (f"(?i:{re.escape(secret)})" for secret in sorted(long_secrets, key=len, reverse=True))
+    inner = (re.escape(core).replace(r"\+", "[+-]").replace("/", "[/_]") for core in encoded)
     return Forms(
-        tuple(one.lower() for one in long), encoded, re.compile("|".join((*plain, *inner)))
+        tuple(secret.lower() for secret in long_secrets),
+        encoded,
+        re.compile("|".join((*plain, *inner))),
     )
 
 
 def _base64(secret: str) -> Iterator[str]:
-    """A secret in base64, at each place in three bytes, without what its neighbours decide."""
+    """Yield a secret in base64 at each byte offset, without characters of adjacent bytes."""
     for encoding in ENCODINGS:
         data = secret.encode(encoding, "surrogatepass")
-        for before in range(3):
-            whole = b64encode(bytes(before) + data + bytes(3)).decode()
-            yield whole[-(-8 * before // 6) : 8 * (before + len(data)) // 6]
+        for offset in range(3):
+            encoded = b64encode(bytes(offset) + data + bytes(3)).decode()
+            yield encoded[-(-8 * offset // 6) : 8 * (offset + len(data)) // 6]
 
 
 def scrubbed(text: str, secrets: tuple[str, ...]) -> str:
-    r"""A text without secrets.
+    r"""Remove secrets from a text.
 
     >>> scrubbed(r"no such key: \u0073K-1234567%38", ("sk-12345678",))
     'no such key: [key]'
@@ -98,64 +99,69 @@ def scrubbed(text: str, secrets: tuple[str, ...]) -> str:
     plain = ESCAPES.sub(_unescaped, text) if ESCAPED.search(text) else text
     small, standard = plain.lower(), plain.replace("-", "+").replace("_", "/")
     if not (
-        any(one in small for one in forms.lower) or any(one in standard for one in forms.base64)
+        any(secret in small for secret in forms.lower)
+        or any(secret in standard for secret in forms.base64)
     ):
         return text
-    kept, end = [], 0
-    for start, stop in _places(text, [one.span() for one in forms.pattern.finditer(plain)]):
-        kept.append(text[end:start])
+    pieces, end = [], 0
+    for start, stop in _original_spans(
+        text, [match.span() for match in forms.pattern.finditer(plain)]
+    ):
+        pieces.append(text[end:start])
         end = stop
-    return BLANK.join((*kept, text[end:]))
+    return BLANK.join((*pieces, text[end:]))
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    """The character that an escape stands for; nothing for what only stands between."""
-    said = chr(int(found[1], 16)) if found[1] else chr(int(found[2])) if found[2] else ""
-    return "" if said in "\x00\r\n" else said
+def _unescaped(escape: re.Match[str]) -> str:
+    """Return the character of an escape; empty for separators."""
+    character = chr(int(escape[1], 16)) if escape[1] else chr(int(escape[2])) if escape[2] else ""
+    return "" if character in "\x00\r\n" else character
 
 
-def _places(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Where spans of the text without escapes stand in the text itself."""
-    lengths, ends = [0], [0]  # how much of both texts has been passed, at each change
-    for found in ESCAPES.finditer(text):
-        between = found.start() - ends[-1]
-        if between:
-            lengths.append(lengths[-1] + between)
-            ends.append(found.start())
-        lengths.append(lengths[-1] + len(_unescaped(found)))
-        ends.append(found.end())
+def _original_spans(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Map spans of the unescaped text to the original text."""
+    lengths, ends = [0], [0]  # positions in both texts at each change
+    for escaped_match in ESCAPES.finditer(text):
+        gap = escaped_match.start() - ends[-1]
+        if gap:
+            lengths.append(lengths[-1] + gap)
+            ends.append(escaped_match.start())
+        lengths.append(lengths[-1] + len(_unescaped(escaped_match)))
+        ends.append(escaped_match.end())
 
-    def place(position: int) -> tuple[int, int]:
-        """Where the character at a position begins and ends."""
-        last = bisect_right(lengths, position) - 1
-        start = ends[last] + position - lengths[last]
-        escape = lengths[last + 1 : last + 2] == [lengths[last] + 1]
-        return start, ends[last + 1] if escape else start + 1
+    def span(position: int) -> tuple[int, int]:
+        """Return start and end of the character at a position."""
+        index = bisect_right(lengths, position) - 1
+        start = ends[index] + position - lengths[index]
+        escape = lengths[index + 1 : index + 2] == [lengths[index] + 1]
+        return start, ends[index + 1] if escape else start + 1
 
     for start, stop in spans:
-        yield place(start)[0], place(stop - 1)[1]
+        yield span(start)[0], span(stop - 1)[1]
 
 
 def scrubbed_values(data: Any, secrets: tuple[str, ...]) -> Any:
-    """Plain data without secrets in any of its texts, names of fields included."""
+    """Remove secrets from all texts of plain data, including keys."""
     if _forms(secrets) is None:
         return data
     if isinstance(data, str):
         return scrubbed(data, secrets)
     if isinstance(data, list):
-        return [scrubbed_values(one, secrets) for one in data]
+        return [scrubbed_values(value, secrets) for value in data]
     if isinstance(data, dict):
-        return {scrubbed(key, secrets): scrubbed_values(one, secrets) for key, one in data.items()}
+        return {
+            scrubbed(key, secrets): scrubbed_values(value, secrets) for key, value in data.items()
+        }
     return data
 
 
 def scrubbed_reply(reply: Reply, secrets: tuple[str, ...]) -> Reply:
-    """A reply without secrets, those included that only come together in it."""
-    said = {name: value for name, value in reply if isinstance(value, str | tuple)}
+    """Remove secrets from a reply, including those that span joined parts."""
+    texts = {name: value for name, value in reply if isinstance(value, str | tuple)}
     clean = {
         name: scrubbed(value, secrets)
         if isinstance(value, str)
-        else tuple(scrubbed(one, secrets) for one in value)
-        for name, value in said.items()
+        else tuple(scrubbed(text, secrets) for text in value)
+        for name, value in texts.items()
     }
-    return reply if clean == said else reply.model_copy(update=clean)
+    return reply if clean == texts else reply.model_copy(update=clean)

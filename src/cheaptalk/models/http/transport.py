@@ -1,6 +1,6 @@
-"""One question over HTTP: whatever a server does comes back as a reply.
+"""Send calls over HTTP; all failures are returned as replies.
 
-A server that streams though nobody asked it to is understood as well.
+Unrequested streaming is supported.
 """
 
 import asyncio
@@ -34,16 +34,16 @@ from cheaptalk.models.http.secrets import (
 )
 
 CALL_HEADER = "X-Cheaptalk-Call"
-"""The header that carries a call's number, so that a server's log can be held against ours."""
+"""The header with a call's id, for comparison with a server's log."""
 LONGEST = 8 * 2**20
-"""Bytes of the longest reply that is read."""
+"""Maximum bytes of a response."""
 NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"})
-"""What TLS makes of a server's answer that is none of TLS."""
-WRITE_HTTPS = "if it speaks https, write https:// in the URL"
+"""TLS errors caused by servers without TLS."""
+WRITE_HTTPS = "if it uses https, write https:// in the URL"
 
 
-class Wire:
-    """Connections to all servers: as many at once as calls are made, each for one call."""
+class HttpTransport:
+    """HTTP connections to all servers, one per call."""
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
@@ -58,14 +58,13 @@ class Wire:
         read: Callable[[Any], Reply],
         longest: int = LONGEST,
     ) -> Reply:
-        """Post JSON and read the JSON that comes back.
+        """Post JSON and parse the JSON response.
 
         Args:
-            key: a secret that no reply repeats, whatever the server says; nor does one repeat a
-                proxy's password.
-            deadline: seconds until the call counts as timed out, from sending to the last byte.
-            read: makes a reply of what the server said; may raise ValueError.
-            longest: bytes of the longest reply that is read.
+            key: a secret that is removed from replies, like proxy passwords.
+            deadline: timeout in seconds, from sending to the last byte.
+            read: converts the decoded response to a reply; may raise ValueError.
+            longest: maximum bytes of the response.
         """
         started = time.monotonic()
         proxy = proxy_of(url)
@@ -78,7 +77,7 @@ class Wire:
                     url, json=body, headers=headers, proxy=proxy, allow_redirects=False
                 )
                 async with sending as response:
-                    reply = await _said(response, secrets, read, longest)
+                    reply = await _read_response(response, secrets, read, longest)
         except TimeoutError:
             detail = f"no answer within {deadline:g} seconds"
             reply = Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
@@ -104,39 +103,39 @@ class Wire:
 
 
 def secrets_at(url: str, key: str | None) -> tuple[str, ...]:
-    """What no reply from a URL may repeat: the key that is sent, and a proxy's password."""
+    """Return the secrets to remove from responses: the key and a proxy's password."""
     return (*((key,) if key else ()), *of_proxy(proxy_of(url)))
 
 
-async def _said(
+async def _read_response(
     response: aiohttp.ClientResponse,
     secrets: tuple[str, ...],
     read: Callable[[Any], Reply],
     longest: int,
 ) -> Reply:
-    """What a response says, without secrets."""
-    found = bytearray()
+    """Parse a response, without secrets."""
+    received = bytearray()
     while part := await response.content.readany():
-        found += part
-        if len(found) > longest:
-            return broken(f"the reply is longer than {longest:,} bytes", retry=True)
-    data = bytes(found)
+        received += part
+        if len(received) > longest:
+            return broken(f"the response is longer than {longest:,} bytes", retry=True)
+    data = bytes(received)
     if response.status == 200 and PAGE.match(text := data.decode(errors="replace")):
-        said = f"the server answers with {web_page(scrubbed(text, secrets))}"
-        return broken(said, retry=True, status=response.status)
+        message = f"the server answers with {web_page(scrubbed(text, secrets))}"
+        return broken(message, retry=True, status=response.status)
     if not 200 <= response.status < 300:
         return refused(response.status, response.headers, data, secrets)
     try:
         stream = response.content_type == "text/event-stream"
-        whole = joined(data) if stream else decoded(data)
-        return read(scrubbed_values(whole, secrets))
+        decoded_body = joined(data) if stream else decoded(data)
+        return read(scrubbed_values(decoded_body, secrets))
     except (ValueError, RecursionError) as error:
         return malformed(error, data, secrets)
 
 
 @lru_cache(maxsize=64)
 def proxy_of(url: str) -> str | None:
-    """The proxy that the environment names for a URL."""
+    """Return the proxy that the environment sets for a URL."""
     parts = urlsplit(url)
     if proxy_bypass(parts.hostname or ""):
         return None
@@ -144,62 +143,70 @@ def proxy_of(url: str) -> str | None:
 
 
 LOST: tuple[tuple[type[Exception], str], ...] = (
-    (aiohttp.ServerDisconnectedError, "the server closed it without an answer"),
-    (aiohttp.ClientPayloadError, "the reply breaks off, or cannot be unpacked"),
-    (aiohttp.ClientResponseError, "the server's reply is no HTTP"),
-    (aiohttp.InvalidURL, "the URL cannot be read"),
+    (aiohttp.ServerDisconnectedError, "the server closed it without a response"),
+    (aiohttp.ClientPayloadError, "the response is incomplete or cannot be decompressed"),
+    (aiohttp.ClientResponseError, "the server's response is not HTTP"),
+    (aiohttp.InvalidURL, "the URL is invalid"),
 )
-"""What is said of a connection that broke, by the error."""
+"""Messages for broken connections, by exception."""
 
 
 def lost_connection(error: Exception, url: str) -> Reply:
-    """What is said of a connection that was never made, or broke, in our words and the system's.
+    """Return the reply for a failed connection, with a message of our own or the system's.
 
-    Never in the error's own: they may hold what a server said, or a proxy's password.
+    The exception's text is not used, because it may contain server output or a proxy's password.
 
     Args:
-        url: where the call was sent.
+        url: the URL of the call.
     """
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        said = (
-            f"the proxy refuses to connect (status {error.status}): check the user and the "
+        message = (
+            f"the proxy refused to connect (status {error.status}): check the user and the "
             "password in the environment's HTTPS_PROXY or HTTP_PROXY"
         )
         retry = worth_retrying(error.status, None)
-        return broken(said, retry=retry, status=error.status, unreached=True)
+        return broken(message, retry=retry, status=error.status, unreached=True)
     if isinstance(error, aiohttp.ClientConnectorError):
         return _unreached(error)
-    known = next((words for kind, words in LOST if isinstance(error, kind)), None)
+    explanation = next((words for kind, words in LOST if isinstance(error, kind)), None)
     number = error.errno if isinstance(error, OSError) else None
-    words = known or _system_words(number) or type(error).__name__
-    if known and url.startswith("http://"):
+    words = explanation or _system_words(number) or type(error).__name__
+    if explanation and url.startswith("http://"):
         words += f"; {WRITE_HTTPS}"
     return broken(f"connection failed: {words}", retry=True)
 
 
 def _unreached(error: aiohttp.ClientConnectorError) -> Reply:
-    """What is said where no server could be talked to, with what to do."""
+    """Return the reply for an unreachable server, with a suggestion."""
     cause = error.__cause__
-    who = "proxy" if isinstance(error, aiohttp.ClientProxyConnectionError) else "server"
-    place = f"{error.host}:{error.port}"
+    target = "proxy" if isinstance(error, aiohttp.ClientProxyConnectionError) else "server"
+    address = f"{error.host}:{error.port}"
     if REFUSED in str(error.os_error):
-        return broken(f"{place} cannot be called: {REFUSED}", retry=False, unreached=True)
+        return broken(f"{address} cannot be called: {REFUSED}", retry=False, unreached=True)
     retry = not isinstance(cause, ssl.SSLError)
     if isinstance(cause, ssl.SSLCertVerificationError):
-        said = (
-            f"the certificate of {place} is not trusted ({cause.verify_message}): name its "
-            "authority's file in SSL_CERT_FILE, or write the name that it is made out to"
+        message = (
+            f"the certificate of {address} is not trusted ({cause.verify_message}): set its "
+            "authority's file in SSL_CERT_FILE, or use the host name in the certificate"
         )
     elif isinstance(cause, ssl.SSLError) and cause.reason in NO_TLS:
-        said = f"the {who} at {place} speaks no https: write http:// in the URL"
+        message = f"the {target} at {address} does not use https: write http:// in the URL"
     elif isinstance(cause, ssl.SSLError):
-        said, retry = f"no {who} answers at {place} ({cause.strerror or cause.reason})", True
+        message, retry = (
+            f"no {target} answers at {address} ({cause.strerror or cause.reason})",
+            True,
+        )
     elif isinstance(error, aiohttp.ClientConnectorDNSError):
-        said = f'no {who} has the name "{error.host}" ({error.strerror}): check URL and network'
+        message = (
+            f'no {target} has the name "{error.host}" ({error.strerror}): check URL and network'
+        )
     else:
         why = _system_words(error.errno) or error.strerror or "no connection"
-        said = f"no {who} answers at {place} ({why}): is it running, and is that its port?"
-    return broken(said, retry=retry, unreached=True)
+        message = (
+            f"no {target} answers at {address} ({why}): check that it is running and that "
+            f"the port is correct"
+        )
+    return broken(message, retry=retry, unreached=True)
 
 
 def _system_words(number: int | None) -> str | None:

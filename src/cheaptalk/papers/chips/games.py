@@ -1,4 +1,4 @@
-"""Games of chip trading, read once: who played them, every turn, and every decision's regret."""
+"""Games of chip trading, read once: players, turns, and the regret of each decision."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import polars as pl
 
 from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.games.chip_trading.events import Trading
-from cheaptalk.games.chip_trading.measures import proposed, surplus_by_turn
+from cheaptalk.games.chip_trading.metrics import proposed, surplus_by_turn
 from cheaptalk.games.chip_trading.regret import decisions
 from cheaptalk.records import MatchRecord, line_up
 from cheaptalk.records.lineup import query_of
@@ -20,50 +20,51 @@ from cheaptalk.rules import counted, numbered
 from cheaptalk.text import plain, readable
 
 GAME = "chip_trading"
-MATCH = ("match", "configuration", "deal", "variant", "population", "bound")
-"""What every frame says of the match that a row belongs to."""
+MATCH = ("match_id", "configuration", "instance", "variant", "population", "bound")
+"""The columns that identify the match of a row in every frame."""
 TURN = {
-    "match": pl.String, "turn": pl.Int64, "player": pl.String, "chips": pl.Int64,
+    "match_id": pl.String, "turn": pl.Int64, "player": pl.String, "chips": pl.Int64,
     "gain": pl.Float64, "ratio": pl.Float64, "accepted": pl.Boolean, "surplus": pl.Float64,
 }  # fmt: skip
 DECISION = {
-    "match": pl.String, "turn": pl.Int64, "player": pl.String, "part": pl.String,
+    "match_id": pl.String, "turn": pl.Int64, "player": pl.String, "part": pl.String,
     "regret": pl.String,
 }  # fmt: skip
 
 
 class Variant(NamedTuple):
-    """A game as it was set up.
+    """A game configuration, apart from the instances.
 
     Attributes:
-        name: what it is called: how many colours there are, and what else tells it apart.
-        colours: how many there are.
-        places: of its tables.
+        name: the number of colours, and any other parameters that distinguish it.
+        colours: the number of colours.
+        seats: the seats of its matches.
         configurations: digests of its configurations.
     """
 
     name: str
     colours: int
-    places: tuple[str, ...]
+    seats: tuple[str, ...]
     configurations: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Games:
-    """The games of a study that count.
+    """The scored games of a study.
 
-    A population is who sat at a table: the label that all players had, or their labels in order.
+    A population is the players of a match: the label that all players share, or their labels in
+    order.
 
     Attributes:
-        matches: one row a game: :data:`MATCH`, ``surplus`` at the end and ``ratio``, the surplus
-            over the bound (dollars; null where nothing can be gained), ``turns`` and ``players``.
-        turns: one row a proposal: :data:`MATCH`, ``turn``, the proposing ``player``'s label,
-            ``chips`` (to change hands, in both directions), ``gain`` (dollars to the proposer),
-            ``ratio`` (chips given a chip wanted), ``accepted``, ``surplus`` (dollars of all, so
-            far).
-        decisions: one row a decision in the sample of regret: :data:`MATCH`, ``turn``, ``player``
+        matches: one row per game: :data:`MATCH`, final ``surplus`` (dollars), ``ratio`` (surplus
+            over the bound; null if nothing can be gained), ``turns`` and ``players``.
+        turns: one row per proposal: :data:`MATCH`, ``turn``, the proposing ``player``'s label,
+            ``chips`` (exchanged in both directions), ``gain`` (dollars to the proposer), ``ratio``
+            (chips given per chip requested), ``accepted``, and ``surplus`` (dollars of all players
+            so far).
+        decisions: one row per decision in the regret sample: :data:`MATCH`, ``turn``, ``player``
             (label), ``part``, ``regret``.
-        variants: those that were played, the fewest colours first.
+        variants: the variants that were played, those with the fewest colours first.
     """
 
     matches: pl.DataFrame
@@ -73,39 +74,41 @@ class Games:
 
     @cached_property
     def populations(self) -> list[str]:
-        """Who sat at tables, those who gained the largest share of the bound first."""
+        """All populations, by decreasing mean share of the bound."""
         means = self.matches.group_by("population", maintain_order=True).agg(pl.col("ratio").mean())
         best = means.sort("ratio", "population", descending=[True, False], nulls_last=True)
         return best["population"].to_list()
 
     @cached_property
     def players(self) -> list[str]:
-        """All labels: those that had tables of their own in the order of populations, the rest."""
-        own = [one for one in self.populations if one in set(self.turns["player"])]
+        """All labels: first those that played with copies of themselves, in the order of
+        populations.
+        """
+        own = [name for name in self.populations if name in set(self.turns["player"])]
         return list(dict.fromkeys([*own, *self.turns["player"].unique().sort()]))
 
     def order(self, *columns: str) -> list[pl.Expr]:
-        """What sorts the rows of a table by ``variant``, ``population`` or ``player``."""
-        variants = [one.name for one in self.variants]
-        known = {"variant": variants, "population": self.populations, "player": self.players}
-        return [pl.col(name).cast(pl.Enum(known[name])) for name in columns]
+        """Return sort keys for ``variant``, ``population`` or ``player`` columns."""
+        variants = [variant.name for variant in self.variants]
+        orders = {"variant": variants, "population": self.populations, "player": self.players}
+        return [pl.col(name).cast(pl.Enum(orders[name])) for name in columns]
 
     def lead(
         self, variant: str | None = None, *, table: str | None = None, player: str | None = None
     ) -> Lead | None:
-        """The games of a variant, or of all.
+        """Return a link to the games of a variant, or of all variants.
 
         Args:
-            table: only those at tables of this population; None comes back for one of several
-                players, whose games no one question picks out.
-            player: only those with this player at the table.
+            table: only games of this population. Returns None for a population of several players,
+                because no query selects its games.
+            player: only games with this player.
         """
         query = {"status": "finished"}
-        chosen = [one for one in self.variants if variant in (None, one.name)]
+        chosen = [each for each in self.variants if variant in (None, each.name)]
         if table is not None:
             if table not in self.players:
                 return None
-            query |= query_of(dict.fromkeys(min(one.places for one in chosen), table), None)
+            query |= query_of(dict.fromkeys(min(each.seats for each in chosen), table), None)
         if player is not None:
             query["player"] = player
         if len(chosen) < len(self.variants):
@@ -114,102 +117,104 @@ class Games:
 
 
 def games(evidence: Evidence) -> Games:
-    """The games of a study; all parts read them once.
+    """Return the games of a study. All parts share the result.
 
     Raises:
-        Lacking: there is none that counts.
+        Lacking: there are no scored games.
     """
     scored = evidence.scored(GAME)
     if scored.is_empty():
         raise Lacking(
             "no game of chip_trading in this study has finished; run the preset chip-trading, or "
-            "seat your players in it with --player"
+            "add your players with --player"
         )
     usable = scored.drop_nulls("bound")
     if usable.is_empty():
         raise Lacking(
-            f"all {counted(scored.height, 'finished game')} of chip_trading were played under "
-            "another version of its rules; install the version that played them"
+            f"all {counted(scored.height, 'finished game')} of chip_trading were played with "
+            "another version of the rules; install the cheaptalk version that played them"
         )
     variants = _variants(usable)
-    names = {digest: one.name for one in variants for digest in one.configurations}
-    places = [name for name in usable.columns if name.startswith("player.")]
-    tables = usable.select(places).unique()
+    names = {digest: variant.name for variant in variants for digest in variant.configurations}
+    seats = [name for name in usable.columns if name.startswith("player_")]
+    tables = usable.select(seats).unique()
     populations = pl.Series("population", map(_population, tables.iter_rows()), dtype=pl.String)
     seated = usable.join(
         tables.with_columns(populations),
-        on=places,
+        on=seats,
         nulls_equal=True,
         maintain_order="left",
         validate="m:1",
     )
     matches = seated.select(
-        "match", "configuration", "deal",
+        "match_id", "configuration", "instance",
         pl.col("configuration").replace_strict(names).alias("variant"),
         "population",
         "bound",
         (pl.col("game.rounds") * pl.col("game.players")).alias("turns"),
         pl.col("game.players").alias("players"),
     )  # fmt: skip
-    turns, decided = _pass(evidence, set(usable["match"]))
-    last = turns.group_by("match", maintain_order=True).agg(pl.col("surplus").last())
+    turns, judged = _turns_and_decisions(evidence, set(usable["match_id"]))
+    last = turns.group_by("match_id", maintain_order=True).agg(pl.col("surplus").last())
     of_match = matches.select(MATCH)
     return Games(
-        matches.join(last, on="match", maintain_order="left", validate="1:1").with_columns(
+        matches.join(last, on="match_id", maintain_order="left", validate="1:1").with_columns(
             ratio=pl.when(pl.col("bound") > 0).then(pl.col("surplus") / pl.col("bound"))
         ),
-        of_match.join(turns, on="match", maintain_order="left_right", validate="1:m"),
-        of_match.join(decided, on="match", maintain_order="left_right", validate="1:m"),
+        of_match.join(turns, on="match_id", maintain_order="left_right", validate="1:m"),
+        of_match.join(judged, on="match_id", maintain_order="left_right", validate="1:m"),
         variants,
     )
 
 
-def _pass(evidence: Evidence, wanted: set[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Turns and decisions of these matches."""
+def _turns_and_decisions(
+    evidence: Evidence, matches: set[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the turns and decisions of the given matches."""
     turns: list[tuple[Any, ...]] = []
-    decided: list[tuple[Any, ...]] = []
+    judged: list[tuple[Any, ...]] = []
     for record in evidence.records([GAME]):
-        if record.id in wanted:
+        if record.id in matches:
             outcome = outcome_of(record)
             rows = zip(outcome.turns, proposed(outcome), surplus_by_turn(outcome), strict=True)
-            for place, (turn, proposal, surplus) in enumerate(rows, 1):
-                who, offer = record.label(turn.proposer), turn.proposal
+            for number, (turn, proposal, surplus) in enumerate(rows, 1):
+                label, offer = record.label(turn.proposer), turn.proposal
                 chips = offer.give_amount + offer.want_amount
-                turns.append((record.id, place, who, chips, *proposal, surplus))
-            for one in decisions(
+                turns.append((record.id, number, label, chips, *proposal, surplus))
+            for decision in decisions(
                 outcome, record.parameters["chips"], unforced_proposals=evidence.as_published
             ):
-                who = record.label(one.player)
-                decided.append((record.id, one.turn, who, one.part, one.regret))
+                label = record.label(decision.player)
+                judged.append((record.id, decision.turn, label, decision.part, decision.regret))
     return (
         pl.DataFrame(turns, schema=TURN, orient="row"),
-        pl.DataFrame(decided, schema=DECISION, orient="row"),
+        pl.DataFrame(judged, schema=DECISION, orient="row"),
     )
 
 
 def outcome_of(record: MatchRecord) -> Trading:
-    """How a finished game went."""
+    """Return the outcome of a finished game."""
     return Trading.model_validate(record.outcome)
 
 
 def _population(labels: Sequence[str | None]) -> str:
-    """Who sits at a table: one label for copies of one player, else all labels in order."""
-    seated = sorted(label for label in labels if label is not None)
-    return seated[0] if len(set(seated)) == 1 else line_up(seated)
+    """Return the shared label of copies of one player, or else all labels in order."""
+    players = sorted(label for label in labels if label is not None)
+    return players[0] if len(set(players)) == 1 else line_up(players)
 
 
 def _variants(frame: pl.DataFrame) -> tuple[Variant, ...]:
-    """The configurations of a frame, called by their colours and by what else tells them apart."""
-    known = parameters_in(frame)
-    colours = {tuple(one["colours"]) for one in known.values()}
-    apart = [name for name in varying(known)
+    """Return the variants in a frame, named by colours and any other distinguishing parameters."""
+    configurations = parameters_in(frame)
+    colours = {tuple(values["colours"]) for values in configurations.values()}
+    distinguishing = [name for name in varying(configurations)
              if name != "colours" or len(set(map(len, colours))) < len(colours)]  # fmt: skip
-    found: dict[str, Variant] = {}
-    for digest, values in sorted(known.items()):
+    variants: dict[str, Variant] = {}
+    for digest, values in sorted(configurations.items()):
         size = len(values["colours"])
-        others = [f"{plain(name)} {readable(values[name])}" for name in apart]
-        name = ", ".join([f"{size} colours", *others])
-        places = tuple(numbered("player", values["players"]))
-        one = found.setdefault(name, Variant(name, size, places, ()))
-        found[name] = one._replace(configurations=(*one.configurations, digest))
-    return tuple(sorted(found.values(), key=lambda one: (one.colours, one.name)))
+        settings = [f"{plain(name)} {readable(values[name])}" for name in distinguishing]
+        name = ", ".join([f"{size} colours", *settings])
+        seats = tuple(numbered("player", values["players"]))
+        variant = variants.setdefault(name, Variant(name, size, seats, ()))
+        variants[name] = variant._replace(configurations=(*variant.configurations, digest))
+    return tuple(sorted(variants.values(), key=lambda each: (each.colours, each.name)))

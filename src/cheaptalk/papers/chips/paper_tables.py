@@ -1,4 +1,4 @@
-"""Tables 1 and 3 to 5 in the paper's form: its names of populations and games, in its order."""
+"""Tables 1 and 3 to 5 with the paper's layout, names and order."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.papers.chips.games import Games
-from cheaptalk.papers.printed import as_printed, chosen
+from cheaptalk.papers.printed import as_printed, selected_labels
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.tables import ERROR, Header, ReportTable
 
@@ -15,22 +15,24 @@ POPULATIONS = {
     "human": "Human", "gpt-4o": "GPT-4o", "gpt-4o-refined": "GPT-4o refined", "gemini": "Gemini",
     "gemini-refined": "Gemini refined", "bayesian": "Bayesian agent",
 }  # fmt: skip
-"""What the paper calls players, in its order, by what its roster and preset call them."""
+"""The paper's names of players, in its order, by their names in its roster and preset."""
 BETWEEN = " / "
-"""What stands between the players of a table at which several sit."""
+"""The separator between the names of different players in one match."""
 POPULATION = Header("population", "Population")
 
 
 def shown(evidence: Evidence, populations: Sequence[str]) -> list[str]:
-    """The populations of which all players are to stand in these tables, the paper's first."""
-    wanted = set(chosen(evidence, evidence.labels))
-    known = list(POPULATIONS)
-    kept = [one for one in populations if set(one.split(BETWEEN)) <= wanted]
-    return sorted(kept, key=lambda one: known.index(one) if one in known else len(known))
+    """Return the populations whose players are all shown, those of the paper first."""
+    selected = set(selected_labels(evidence, evidence.labels))
+    paper_order = list(POPULATIONS)
+    shown = [name for name in populations if set(name.split(BETWEEN)) <= selected]
+    return sorted(
+        shown, key=lambda name: paper_order.index(name) if name in paper_order else len(paper_order)
+    )
 
 
 def name(population: str) -> str:
-    """What the paper calls a population.
+    """Return the paper's name of a population.
 
     >>> name("bayesian"), name("mine")
     ('Bayesian agent', 'mine')
@@ -39,7 +41,7 @@ def name(population: str) -> str:
 
 
 def game(variant: str) -> str:
-    """What the paper calls a game.
+    """Return the paper's name of a game.
 
     >>> game("3 colours"), game("3 colours, rounds 5")
     ('3-chip', '3-chip, rounds 5')
@@ -47,21 +49,22 @@ def game(variant: str) -> str:
     return variant.replace(" colours", "-chip")
 
 
-def final_surplus(evidence: Evidence, found: Games, wide: pl.DataFrame) -> Iterator[ReportTable]:
-    """Table 3: a row a population, a column a game.
+def final_surplus(evidence: Evidence, data: Games, wide: pl.DataFrame) -> Iterator[ReportTable]:
+    """Yield Table 3, with a row per population and a column per game.
 
     Args:
-        evidence: says who stands in it.
-        found: whose variants are the columns.
-        wide: one row a population, a column a variant, with its standard error.
+        evidence: determines which players are shown.
+        data: the games, whose variants are the columns.
+        wide: one row per population, with a column per variant and its standard error.
     """
-    populations = shown(evidence, found.populations)
+    populations = shown(evidence, data.populations)
     if not populations:
         return
     frame = _in_order(wide, populations)
     yield as_printed(evidence, PAPER, ReportTable(
         "table-3", "Final surplus over its bound", frame,
-        (POPULATION, *(Header(one.name, game(one.name), "", 2) for one in found.variants)),
+        (POPULATION, *(Header(variant.name, game(variant.name), "",
+        2) for variant in data.variants)),
         "Means, with standard errors in parentheses.", printed="Table 3",
     ))  # fmt: skip
 
@@ -69,50 +72,51 @@ def final_surplus(evidence: Evidence, found: Games, wide: pl.DataFrame) -> Itera
 def _in_order(
     frame: pl.DataFrame, populations: Sequence[str], key: str = "population"
 ) -> pl.DataFrame:
-    """The rows of some populations, in this order and by the paper's names."""
-    kept = frame.filter(pl.col(key).is_in(populations))
-    order = kept[key].replace_strict(populations, range(len(populations)))
-    return kept.sort(order, maintain_order=True).with_columns(
+    """Return the rows of the given populations in this order, with the paper's names."""
+    rows = frame.filter(pl.col(key).is_in(populations))
+    order = rows[key].replace_strict(populations, range(len(populations)))
+    return rows.sort(order, maintain_order=True).with_columns(
         pl.col(key).replace_strict(list(populations), list(map(name, populations)))
     )
 
 
-def differences(evidence: Evidence, found: Games, pairs: pl.DataFrame) -> Iterator[ReportTable]:
-    """Table 4: p of every two populations, with an arrow up where the column's gains more.
+def differences(evidence: Evidence, data: Games, pairs: pl.DataFrame) -> Iterator[ReportTable]:
+    """Yield Table 4: p of each pair of populations, with ↑ if the column's population gains more.
 
     Args:
-        evidence: says who stands in it.
-        found: whose populations these are.
-        pairs: one row a variant and two populations: ``difference`` is the second's less the
-            first's, and ``p`` is of no difference.
+        evidence: determines which players are shown.
+        data: the games.
+        pairs: one row per variant and pair of populations; ``difference`` is the second's mean
+            minus the first's, and ``p`` tests that it is 0.
     """
-    populations = shown(evidence, found.populations)
+    populations = shown(evidence, data.populations)
     if len(populations) < 2:
         return
-    both: dict[tuple[str, str, str], tuple[float, float]] = {}
-    for variant, one, other, gap, p in pairs.select(
+    results: dict[tuple[str, str, str], tuple[float, float]] = {}
+    for variant, first, second, gap, p in pairs.select(
         "variant", "first", "second", "difference", "p"
     ).iter_rows():
-        both[variant, one, other], both[variant, other, one] = (gap, p), (-gap, p)
+        results[variant, first, second], results[variant, second, first] = (gap, p), (-gap, p)
     rows = []
     for variant in pairs["variant"].unique(maintain_order=True):
-        for at, one in enumerate(populations[:-1]):
-            row: dict[str, Any] = {"variant": game(variant), "population": name(one)}
-            for other in populations[1:]:
-                after = other in populations[at + 1 :]
-                gap, p = both.get((variant, one, other), (None, None)) if after else (None, None)
-                row[name(other)], row[f"{name(other)} way"] = p, _arrow(gap)
+        for index, first in enumerate(populations[:-1]):
+            row: dict[str, Any] = {"variant": game(variant), "population": name(first)}
+            for second in populations[1:]:
+                key = (variant, first, second)
+                after = second in populations[index + 1 :]
+                gap, p = results.get(key, (None, None)) if after else (None, None)
+                row[name(second)], row[f"{name(second)} way"] = p, _arrow(gap)
             rows.append(row)
     columns = (
-        column for other in map(name, populations[1:])
-        for column in (Header(other, f"p, {other}", "", 3), Header(f"{other} way", "↑↓"))
+        column for second in map(name, populations[1:])
+        for column in (Header(second, f"p, {second}", "", 3), Header(f"{second} way", "↑↓"))
     )  # fmt: skip
     yield as_printed(evidence, PAPER, ReportTable(
         "table-4", "Differences in final surplus",
         pl.DataFrame(rows, infer_schema_length=None),
         (Header("variant", "Game"), POPULATION, *columns),
-        "p of permutation tests, two-sided and not corrected; an arrow up where the population of "
-        "the column has the larger share of the bound.", printed="Table 4",
+        "Uncorrected two-sided p-values of permutation tests; ↑ means that the column's population "
+        "has the larger share of the bound.", printed="Table 4",
     ))  # fmt: skip
 
 
@@ -122,20 +126,20 @@ def _arrow(gap: float | None) -> str | None:
     return "↑" if gap > 0 else "↓" if gap < 0 else "="
 
 
-def proposals(evidence: Evidence, found: Games, moments: pl.DataFrame) -> Iterator[ReportTable]:
-    """Table 5: gains and ratios of proposals by game, player and whether they were accepted.
+def proposals(evidence: Evidence, data: Games, moments: pl.DataFrame) -> Iterator[ReportTable]:
+    """Yield Table 5: gains and ratios of proposals by game, player and acceptance.
 
     Args:
-        evidence: says who stands in it.
-        found: whose players these are.
-        moments: one row a variant, player and ``outcome``, with means, ``gain_sd`` and so on.
+        evidence: determines which players are shown.
+        data: the games.
+        moments: one row per variant, player and ``outcome``, with means, ``gain_sd`` and so on.
     """
-    players = shown(evidence, found.players)
+    players = shown(evidence, data.players)
     if not players:
         return
-    kept = _in_order(moments, players, "player")
-    games = {one.name: game(one.name) for one in found.variants}
-    frame = kept.sort(*found.order("variant"), maintain_order=True).select(
+    rows = _in_order(moments, players, "player")
+    games = {variant.name: game(variant.name) for variant in data.variants}
+    frame = rows.sort(*data.order("variant"), maintain_order=True).select(
         pl.col("variant").replace_strict(games), "player",
         pl.col("outcome").str.to_titlecase(),
         *(expression for key in ("gain", "ratio") for expression in (
@@ -151,27 +155,27 @@ def proposals(evidence: Evidence, found: Games, moments: pl.DataFrame) -> Iterat
     )  # fmt: skip
     yield as_printed(evidence, PAPER, ReportTable(
         "table-5", "Proposals", frame, columns,
-        "Surplus is what a proposal would bring its proposer, in dollars; the ratio is of chips "
-        "given to chips wanted.", printed="Table 5",
+        "Surplus: the gain of the proposer if the proposal is accepted, in dollars. Ratio: chips "
+        "given per chip requested.", printed="Table 5",
     ))  # fmt: skip
 
 
 def survey(evidence: Evidence, answers: pl.DataFrame) -> ReportTable:
-    """Table 1: a row a game, a column a scale.
+    """Return Table 1, with a row per game and a column per scale.
 
     Args:
         evidence: may ask for the printed values.
-        answers: one row a variant and ``measure``, with its ``mean`` and ``error``, in the order of
-            variants; ``title`` is what the scale is called.
+        answers: one row per variant and ``metric``, with ``mean`` and ``error``, ordered by
+            variant; ``title`` is the title of the scale.
     """
-    scales = dict(answers.select("measure", "title").iter_rows())
+    scales = dict(answers.select("metric", "title").iter_rows())
     rows: dict[str, dict[str, Any]] = {}
     for row in answers.iter_rows(named=True):
-        own = rows.setdefault(row["variant"], {"variant": game(row["variant"])})
-        own |= {row["measure"]: row["mean"], f"{row['measure']}{ERROR}": row["error"]}
+        cells = rows.setdefault(row["variant"], {"variant": game(row["variant"])})
+        cells |= {row["metric"]: row["mean"], f"{row['metric']}{ERROR}": row["error"]}
     return as_printed(evidence, PAPER, ReportTable(
         "table-1", "Answers on scales", pl.DataFrame(list(rows.values()), infer_schema_length=None),
         (Header("variant", "Game variation"),
-         *(Header(scale, called, "", 2) for scale, called in scales.items())),
+         *(Header(scale, title, "", 2) for scale, title in scales.items())),
         "Means, with standard errors in parentheses.", printed="Table 1",
     ))  # fmt: skip

@@ -1,4 +1,4 @@
-"""What players propose: what it would gain them, on what terms, and whether it is accepted."""
+"""Proposals of players: gain, terms and acceptance."""
 
 from collections.abc import Iterator
 from math import ceil
@@ -17,35 +17,41 @@ from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import COUNT, SHARE, counted
 
 BINS = 40
-"""Bars on each side of a distribution, at most."""
+"""The maximum number of bars on each side of a distribution."""
 STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
-"""Widths of a bar, in dollars, of which the narrowest that will do is taken."""
+"""Possible bar widths in dollars; the narrowest that fits is used."""
 OCTAVE = 4
-"""Bars that a ratio passes through until it has doubled."""
+"""The number of bars per doubling of a ratio."""
 TAIL = 0.005
-"""The share of proposals on each side that the outermost bars take together."""
-PLAYER = Header("player", "Player", about="Who proposed, at whatever table.")
-OF = "share of proposals"
+"""The share of proposals in the outermost bar on each side."""
+PLAYER = Header("player", "Player", about="The proposer, against any opponents.")
+SHARE_UNIT = "share of proposals"
 GAIN, RATIO = pl.col("gain"), pl.col("ratio")
 SINGLE = (RATIO == 1) & (pl.col("chips") == 2)
 KINDS = (
-    (Header("accepted", "Accepted", OF, 2), pl.col("accepted")),
-    (Header("loss", "At a loss", OF, 2, "They would cost their proposer something."), GAIN < 0),
-    (Header("nothing", "Of no gain", OF, 2, "They would leave it as it is."), GAIN == 0),
-    (Header("even", "Even", OF, 2, "As many chips are given as wanted."), RATIO == 1),
-    (Header("single", "One chip for one", OF, 2, "One chip is given for one other."), SINGLE),
-    (Header("giving", "Giving more", OF, 2, "More chips are given than wanted."), RATIO > 1),
+    (Header("accepted", "Accepted", SHARE_UNIT, 2), pl.col("accepted")),
+    (Header("loss", "At a loss", SHARE_UNIT, 2, "The proposer would lose."), GAIN < 0),
+    (
+        Header("nothing", "No gain", SHARE_UNIT, 2, "The proposer would neither gain nor lose."),
+        GAIN == 0,
+    ),
+    (Header("even", "Even", SHARE_UNIT, 2, "As many chips are given as requested."), RATIO == 1),
+    (Header("single", "One for one", SHARE_UNIT, 2, "One chip is given for one chip."), SINGLE),
+    (
+        Header("giving", "Giving more", SHARE_UNIT, 2, "More chips are given than requested."),
+        RATIO > 1,
+    ),
 )
-"""Kinds of proposals of which the shares are shown."""
+"""Kinds of proposals whose shares are shown."""
 
 
 class BarScale(NamedTuple):
-    """How a quantity is put into bars.
+    """The assignment of values to bars.
 
     Attributes:
-        low, high: the places of the first and the last bar.
-        width: of a bar, on its axis.
-        centred: whether a bar's place is its middle, rather than where it begins.
+        low, high: the indices of the first and the last bar.
+        width: the width of a bar, in units of the axis.
+        centred: whether an index marks the middle of its bar instead of the left end.
     """
 
     low: int
@@ -55,19 +61,19 @@ class BarScale(NamedTuple):
 
     @property
     def middles(self) -> list[float]:
-        """Where the bars stand."""
+        """The midpoint of each bar."""
         shift = 0.0 if self.centred else 0.5
-        return [(place + shift) * self.width for place in range(self.low, self.high + 1)]
+        return [(index + shift) * self.width for index in range(self.low, self.high + 1)]
 
 
 def table_5(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Each proposal has a gain, what it would bring its proposer if it came to a trade, and a ratio
-    of chips given to chips wanted. They are shown apart by whether the proposal led to a trade.
-    Means stand with intervals that take games on the same deal as one cluster; deviations are of
-    single proposals, as in the paper's table.
+    """Describe each proposal by its gain (the value to the proposer if it leads to a trade) and its
+    ratio (chips given per chip requested), separately for accepted and rejected proposals. The
+    intervals of the means are clustered by instance. As in the paper, standard deviations are over
+    single proposals.
     """
-    found = evidence.once(games)
-    turns = _ordered(found)
+    data = evidence.once(games)
+    turns = _ordered(data)
     by = ["variant", "player", "outcome"]
     moments = turns.group_by(by, maintain_order=True).agg(
         pl.len().alias("proposals"),
@@ -86,38 +92,38 @@ def table_5(evidence: Evidence) -> Iterator[ReportTable | Charts]:
             Header("gain", "Gain, mean", "dollars", 3),
             Header("gain_sd", "Gain, s.d.", "dollars", 3),
             Header("gain_median", "Gain, median", "dollars", 3),
-            Header("ratio", "Ratio, mean", "chips given a chip wanted", 3),
+            Header("ratio", "Ratio, mean", "chips given per chip requested", 3),
             Header("ratio_sd", "Ratio, s.d.", "", 3),
             Header("ratio_median", "Ratio, median", "", 3),
         ),
-        INTERVALS, leads=lambda row: found.lead(row["variant"], player=row["player"]),
+        INTERVALS, leads=lambda row: data.lead(row["variant"], player=row["player"]),
     )  # fmt: skip
-    yield from paper_tables.proposals(evidence, found, frame)
-    yield _kinds(found, turns)
+    yield from paper_tables.proposals(evidence, data, frame)
+    yield _kinds(data, turns)
 
 
-def _kinds(found: Games, turns: pl.DataFrame) -> ReportTable:
+def _kinds(data: Games, turns: pl.DataFrame) -> ReportTable:
     names = [column.key for column, _ in KINDS]
-    kinds = turns.with_columns(is_one.cast(pl.Float64).alias(of.key) for of, is_one in KINDS)
+    kinds = turns.with_columns(matches.cast(pl.Float64).alias(kind.key) for kind, matches in KINDS)
     frame = means(kinds, names, ["variant", "player"], bounds=dict.fromkeys(names, SHARE))
     return ReportTable(
         "kinds-of-proposals", "Kinds of proposals", frame.select("player", pl.exclude("player")),
         (PLAYER, VARIANT, *(column for column, _ in KINDS)),
-        INTERVALS, leads=lambda row: found.lead(row["variant"], player=row["player"]),
+        INTERVALS, leads=lambda row: data.lead(row["variant"], player=row["player"]),
     )  # fmt: skip
 
 
 def densities(evidence: Evidence) -> Iterator[Charts]:
-    """How proposals are spread, for each player: above the line those that led to a trade, below it
-    those that nobody accepted. Bars are shares of all that the player proposed, so that its two
-    areas compare; every player's tallest bar is drawn as high as the others'. Nothing is smoothed.
+    """Show the distribution of each player's proposals: accepted ones above the line, rejected ones
+    below. Bars are shares of all of a player's proposals, so that both areas can be compared. Each
+    player's tallest bar has the same height. Nothing is smoothed.
 
-    A bar of gains takes what lies above its left end up to its right end, so that bars right of 0
-    hold gains only. Ratios stand on a logarithmic axis, on which 2 for 1 is as far from 1 for 1 as
-    1 for 2 is. The outermost bars hold all that lies beyond.
+    A bar of gains excludes its left end and includes its right end, so that bars to the right of 0
+    contain only gains. Ratios have a logarithmic axis, on which 2 for 1 and 1 for 2 are equally far
+    from 1 for 1. The outermost bars contain all values beyond them.
     """
-    found = evidence.once(games)
-    turns = _ordered(found)
+    data = evidence.once(games)
+    turns = _ordered(data)
     gains = _gain_scale(turns["gain"])
     ratios = turns["ratio"].log(2) * OCTAVE
     low, high = _ends(ratios.round())
@@ -130,19 +136,19 @@ def densities(evidence: Evidence) -> Iterator[Charts]:
     axis = Axis("gain to the proposer, dollars")
     ratio = _ratio_axis(terms)
     for name, title, bar, scale, across in (
-        ("gains-of-proposals", "What proposals would gain", "gain_bar", gains, axis),
-        ("ratios-of-proposals", "Chips given to chips wanted", "ratio_bar", terms, ratio),
+        ("gains-of-proposals", "Gains of proposals", "gain_bar", gains, axis),
+        ("ratios-of-proposals", "Chips given per chip requested", "ratio_bar", terms, ratio),
     ):
-        parts = [(one.name, binned.filter(variant=one.name)) for one in found.variants]
+        parts = [(each.name, binned.filter(variant=each.name)) for each in data.variants]
         panels = [_panel(part, variant, bar, scale, across) for variant, part in parts]
         yield Charts(name, title, panels)
 
 
-def _ordered(found: Games) -> pl.DataFrame:
-    """All proposals, by variant, player and outcome as tables have them."""
+def _ordered(data: Games) -> pl.DataFrame:
+    """Return all proposals, sorted by variant, player and outcome."""
     outcome = pl.when("accepted").then(pl.lit("accepted")).otherwise(pl.lit("rejected"))
-    turns = found.turns.with_columns(outcome=outcome)
-    return turns.sort(*found.order("variant", "player"), "outcome", maintain_order=True)
+    turns = data.turns.with_columns(outcome=outcome)
+    return turns.sort(*data.order("variant", "player"), "outcome", maintain_order=True)
 
 
 def _ends(values: pl.Series) -> tuple[float, float]:
@@ -154,10 +160,10 @@ def _ends(values: pl.Series) -> tuple[float, float]:
 
 
 def _gain_scale(gains: pl.Series) -> BarScale:
-    """Bars over all gains but the outermost ones, and over 0."""
+    """Return bars that cover 0 and all gains except the outermost."""
     low, high = _ends(gains)
     low, high = min(low, 0.0), max(high, 0.0)
-    width = next((one for one in STEPS if (high - low) / one < BINS - 1), (high - low) / BINS)
+    width = next((step for step in STEPS if (high - low) / step < BINS - 1), (high - low) / BINS)
     return BarScale(
         ceil(low / width - 1e-9) - 1, max(0, ceil(high / width - 1e-9) - 1), width, False
     )
@@ -166,13 +172,13 @@ def _gain_scale(gains: pl.Series) -> BarScale:
 def _ratio_axis(scale: BarScale) -> Axis:
     ticks = range(scale.low // OCTAVE, -(-scale.high // OCTAVE) + 1)
     return Axis(
-        "chips given : chips wanted", ticks=tuple((tick, _terms(2.0**tick)) for tick in ticks),
+        "chips given : chips requested", ticks=tuple((tick, _terms(2.0**tick)) for tick in ticks),
         ends=((scale.low - 1) / OCTAVE, (scale.high + 1) / OCTAVE),
     )  # fmt: skip
 
 
 def _terms(ratio: float) -> str:
-    """A ratio as people write it, the smaller number being 1.
+    """Format a ratio whose smaller number is 1.
 
     >>> _terms(0.5), _terms(1.19), _terms(4.0)
     ('1:2', '1.2:1', '4:1')
@@ -200,27 +206,27 @@ def _panel(turns: pl.DataFrame, title: str, bar: str, scale: BarScale, axis: Axi
 
 
 def _bars(tally: pl.DataFrame, bar: str, scale: BarScale, row: int, accepted: bool) -> Boxes:
-    """The bars of a player's proposals with one outcome, upwards where they were accepted."""
-    said, sign = ("accepted", -1) if accepted else ("rejected", 1)
+    """Return the bars of a player's proposals with one outcome; accepted ones point upwards."""
+    outcome, sign = ("accepted", -1) if accepted else ("rejected", 1)
     boxes = []
-    for place, height, share, n in tally.select(bar, "height", "share", "n").iter_rows():
-        middle = scale.middles[place - scale.low]
+    for index, height, share, n in tally.select(bar, "height", "share", "n").iter_rows():
+        middle = scale.middles[index - scale.low]
         boxes.append(
             Box(
                 (middle - scale.width / 2, middle + scale.width / 2), (row, row + sign * height),
-                f"{share:.1%} {said}, {counted(n, 'proposal')}\n{_within(scale, place)}",
+                f"{share:.1%} {outcome}, {counted(n, 'proposal')}\n{_within(scale, index)}",
             )
         )  # fmt: skip
-    return Boxes(boxes, said, 0 if accepted else 1)
+    return Boxes(boxes, outcome, 0 if accepted else 1)
 
 
-def _within(scale: BarScale, place: int) -> str:
-    """What a bar holds, in words."""
-    ends = [(place + one - (0.5 if scale.centred else 0)) * scale.width for one in (0, 1)]
+def _within(scale: BarScale, index: int) -> str:
+    """Describe the range of a bar in words."""
+    ends = [(index + side - (0.5 if scale.centred else 0)) * scale.width for side in (0, 1)]
     if scale.centred:
         low, high = (_terms(2.0**end) for end in ends)
     else:
         low, high = (f"${end:.2f}" for end in ends)
-    if place == scale.low:
+    if index == scale.low:
         return f"up to {high}"
-    return f"over {low}" if place == scale.high else f"{low} to {high}"
+    return f"over {low}" if index == scale.high else f"{low} to {high}"

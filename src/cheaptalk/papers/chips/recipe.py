@@ -1,4 +1,5 @@
-"""Chip trading among people, models and Bayesian agents: what they gain, and how they trade."""
+"""Recipe for chip trading among people, models and Bayesian agents: surplus, proposals and
+regret."""
 
 from cheaptalk.papers.chips.proposals import densities, table_5
 from cheaptalk.papers.chips.regrets import figure_5, figures_4_and_10
@@ -16,19 +17,19 @@ RECIPE: Recipe = Recipe(
     (
         PLAYED,
         RecipePart("Participants", "section 5.1", participants, fits=with_people),
-        RecipePart("Surplus turn by turn", "Figure 2", trajectories),
+        RecipePart("Surplus by turn", "Figure 2", trajectories),
         RecipePart("Final surplus", "Table 3", table_3),
-        RecipePart("Who gains more", "Table 4", table_4),
+        RecipePart("Differences between populations", "Table 4", table_4),
         RecipePart("Proposals", "Table 5", table_5),
-        RecipePart("How proposals are spread", "Figures 3, 12 to 14", densities),
+        RecipePart("Distribution of proposals", "Figures 3, 12 to 14", densities),
         RecipePart("Regret", "Figure 5", figure_5),
-        RecipePart("One game, and what it could have been", "Figures 4 and 10", figures_4_and_10),
+        RecipePart("Counterfactual values in one game", "Figures 4 and 10", figures_4_and_10),
         RecipePart("Learning between games", "Figure 11", figure_11),
         RecipePart("Survey", "Table 1", table_1),
         RecipePart("Themes", "Figure 9", figure_9),
-        RecipePart("Answers and success", "Section 6.3", performance),
+        RecipePart("Survey answers and performance", "Section 6.3", performance),
     ),
-    measures=("bound",),
-    options={"match": "the id of the game whose value paths are drawn", OPTION: ABOUT, **OPTIONS},
+    metrics=("bound",),
+    options={"match": "the ID of the game whose values are plotted", OPTION: ABOUT, **OPTIONS},
     games=("chip_trading",),
 )

@@ -1,4 +1,4 @@
-"""How much of what can be gained is gained: by turn, at the end, and by whom more."""
+"""Surplus as a share of its bound: by turn, at the end, and compared between populations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -20,85 +20,83 @@ from cheaptalk.reports.recipes.means import means, side_by_side
 from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking
 from cheaptalk.reports.recipes.tables import Header, ReportTable, finite
 from cheaptalk.rules import COUNT, SHARE, counted
-from cheaptalk.statistics import DEALS, holm, permutation_test
+from cheaptalk.statistics import INSTANCES, holm, permutation_test
 from cheaptalk.text import fixed
 
 LINES = 6
-"""Populations that one panel shows."""
+"""The maximum number of populations in one panel."""
 SHOWN = 6
-"""Rounds that the table by round shows."""
-INTERVALS = "Intervals are at 95 %, with games on the same deal as one cluster."
+"""The maximum number of rounds in the table by round."""
+INTERVALS = "95 % confidence intervals, clustered by instance."
 VARIANT = Header("variant", "Game")
-POPULATION = Header("population", "Table", about=(
-    "Who sat at the table: one name for copies of one player, else all names."
+POPULATION = Header("population", "Population", about=(
+    "The players of a game: one name if all are copies of one player, otherwise all names."
 ))  # fmt: skip
 
 
-def _reached(found: Games) -> Answer:
-    """Who gained the largest share of what could be gained, and how far ahead of the next."""
-    ratios = means(found.matches, ["ratio"], ["variant", "population"]).drop_nulls("ratio")
-    said = []
-    for one in found.variants:
-        ranked = ratios.filter(variant=one.name).sort("ratio", descending=True)
+def _reached(data: Games) -> Answer:
+    """Return which population gained the largest share, and its margin over the others."""
+    ratios = means(data.matches, ["ratio"], ["variant", "population"]).drop_nulls("ratio")
+    sentences = []
+    for variant in data.variants:
+        ranked = ratios.filter(variant=variant.name).sort("ratio", descending=True)
         rows = ranked.select("population", "ratio").rows()
         if len(rows) == 1:
-            said.append(f"with {one.name} {rows[0][0]} {fixed(rows[0][1], 2)}")
+            sentences.append(f"with {variant.name}, {rows[0][0]}: {fixed(rows[0][1], 2)}")
         elif rows:
-            matches = found.matches.filter(variant=one.name)
-            said.append(f"with {one.name} {_ahead(matches, rows)}")
-    return Answer(f"Gained as a share of what could be: {'; '.join(said)}.")
+            matches = data.matches.filter(variant=variant.name)
+            sentences.append(f"with {variant.name}, {_ahead(matches, rows)}")
+    return Answer(f"Share of the attainable surplus: {'; '.join(sentences)}.")
 
 
 def _ahead(matches: pl.DataFrame, ranked: Sequence[tuple[str, float]]) -> str:
-    """How far the best table is ahead of the others, or that it cannot be told to be."""
+    """Return by how much the best population leads, or that the lead is not significant."""
     best, share = ranked[0]
-    found = margins_over(matches, "population", "ratio", ranked)
-    closest = min(found, key=attrgetter("certainty"))
+    margins = margins_over(matches, "population", "ratio", ranked)
+    closest = min(margins, key=attrgetter("certainty"))
     lead = f"{fixed(closest.size, 2)} more than {closest.behind}{closest.within(2)}"
-    if closest.told:
-        return f"{best} most, {fixed(share, 2)}, {lead}"
-    return f"{best} {fixed(share, 2)}, which cannot be told to be most: {lead}"
+    if closest.significant:
+        return f"{best} has the most ({fixed(share, 2)}), {lead}"
+    return f"{best}: {fixed(share, 2)}; its lead is not significant: {lead}"
 
 
 def trajectories(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
-    """The surplus is what all players' chips have gained in worth since the start, losses included.
-    Each game's surplus after a turn is divided by its own bound, the most that could be gained
-    with all values known and nobody losing (a linear programme, definition 1 of the paper); then
-    the mean is taken. Games in which nothing can be gained have no ratio and are left out.
+    """Show the surplus: the total gain in the value of all players' chips since the start,
+    including losses. Each game's surplus after a turn is divided by the game's bound, then
+    averaged. The bound is the largest gain that is possible if all values are known and no player
+    loses (a linear programme, definition 1 of the paper). Games with a bound of 0 are excluded.
     """
-    found = evidence.once(games)
-    turns = found.turns.filter(pl.col("bound") > 0).with_columns(
-        pl.col("surplus") / pl.col("bound")
-    )
+    data = evidence.once(games)
+    turns = data.turns.filter(pl.col("bound") > 0).with_columns(pl.col("surplus") / pl.col("bound"))
     if turns.is_empty():
-        raise Lacking("nothing can be gained in any of these games: the bound of each is 0")
+        raise Lacking("the bound of every game is 0, so that nothing can be gained")
     shares = means(turns, ["surplus"], ["variant", "population", "turn"])
-    yield _reached(found)
+    yield _reached(data)
     yield Charts(
-        "trajectories", "Surplus over its bound, turn by turn",
-        [panel for one in found.variants for panel in _panels(found, shares, one.name)],
-        f"The dotted line is the bound. Bands are intervals. {INTERVALS}",
+        "trajectories", "Share of the bound by turn",
+        [panel for variant in data.variants for panel in _panels(data, shares, variant.name)],
+        f"The dotted line is the bound. Bands: {INTERVALS}",
     )  # fmt: skip
-    yield _by_round(found, turns)
+    yield _by_round(data, turns)
 
 
-def _panels(found: Games, shares: pl.DataFrame, variant: str) -> Iterator[Chart]:
-    own = shares.filter(variant=variant)
-    here = [one for one in found.populations if one in set(own["population"])]
-    groups = [here[start : start + LINES] for start in range(0, len(here), LINES)]
-    across = Axis("turn", zero=True, whole=True)
+def _panels(data: Games, shares: pl.DataFrame, variant: str) -> Iterator[Chart]:
+    rows = shares.filter(variant=variant)
+    populations = [name for name in data.populations if name in set(rows["population"])]
+    groups = [populations[start : start + LINES] for start in range(0, len(populations), LINES)]
+    across = Axis("turn", zero=True, integer=True)
     up = Axis("surplus over its bound", percent=True)
     for number, group in enumerate(groups, 1):
         lines = [
-            _line(name, own.filter(population=name).sort("turn").rows(named=True), place)
-            for place, name in enumerate(group)
+            _line(name, rows.filter(population=name).sort("turn").rows(named=True), tone)
+            for tone, name in enumerate(group)
         ]
         title = variant if len(groups) == 1 else f"{variant} ({number} of {len(groups)})"
         yield Chart(title, "share of the bound", [*lines, Rule(y=1)], across, up, 230)
 
 
 def _line(name: str, rows: Sequence[Mapping[str, Any]], tone: int) -> Line:
-    """A population's mean after every turn from the start, over its band."""
+    """Return the line of a population's mean by turn, with its confidence band."""
     marks = [
         Mark(
             row["turn"], row["surplus"], f"{name}, turn {row['turn']}\n{_hover_text(row)}",
@@ -118,60 +116,60 @@ def _hover_text(row: Mapping[str, Any]) -> str:
     return f"{fixed(100 * row['surplus'])} %{limits}\n{counted(row['surplus.n'], 'game')}"
 
 
-def _by_round(found: Games, turns: pl.DataFrame) -> ReportTable:
-    """The means after rounds: of more than a few, so many from the first to the last."""
-    size = found.matches.select("match", "players")
+def _by_round(data: Games, turns: pl.DataFrame) -> ReportTable:
+    """Return the means after at most :data:`SHOWN` rounds from the first to the last."""
+    size = data.matches.select("match_id", "players")
     rounds = (
-        turns.join(size, on="match", maintain_order="left", validate="m:1")
+        turns.join(size, on="match_id", maintain_order="left", validate="m:1")
         .filter(pl.col("turn") % pl.col("players") == 0)
         .with_columns(round=pl.col("turn") // pl.col("players"))
     )
     last = rounds["round"].max()
     assert isinstance(last, int)
-    kept = sorted({round(1 + (last - 1) * one / (SHOWN - 1)) for one in range(SHOWN)})
+    selected = sorted({round(1 + (last - 1) * step / (SHOWN - 1)) for step in range(SHOWN)})
     cells = means(
-        rounds.filter(pl.col("round").is_in(kept)).sort("round"),
+        rounds.filter(pl.col("round").is_in(selected)).sort("round"),
         ["surplus"], ["variant", "population", "round"],
     )  # fmt: skip
     named = cells.with_columns(pl.format("round {}", "round").alias("round"))
-    frame = ordered(found, side_by_side(named, "surplus", "round"))
+    frame = ordered(data, side_by_side(named, "surplus", "round"))
     shown = [name for name in frame.columns if name.startswith("round ") and "." not in name]
     return ReportTable(
-        "surplus-by-round", "Surplus over its bound after rounds", frame,
+        "surplus-by-round", "Share of the bound by round", frame,
         (POPULATION, VARIANT, *(
             Header(name, f"After {name}", "share of the bound", 3) for name in shown
         )),
         INTERVALS,
-        leads=lambda row: found.lead(row["variant"], table=row["population"]),
+        leads=lambda row: data.lead(row["variant"], table=row["population"]),
     )  # fmt: skip
 
 
 def table_3(evidence: Evidence) -> Iterator[ReportTable]:
-    """Final surplus over its bound: the mean of the games' ratios, with its standard error, which
-    takes games on the same deal as one cluster; with one game a deal it is the usual s / sqrt(n).
+    """Report the final surplus as a share of its bound: the mean over games, with its standard
+    error clustered by instance. With one game per instance, this is the usual s / sqrt(n).
 
-    The second table has what the ratio is made of, in dollars. The ratio of means, all surplus over
-    all that could be gained, gives games with little to gain less weight.
+    The second table shows surplus and bound in dollars. The ratio of means (total surplus over
+    total bound) gives less weight to games in which little can be gained.
     """
-    found = evidence.once(games)
-    ratios = means(found.matches, ["ratio"], ["variant", "population"])
+    data = evidence.once(games)
+    ratios = means(data.matches, ["ratio"], ["variant", "population"])
     parts = [name for name in ratios.columns if not name.endswith((LOW, HIGH))]
-    frame = side_by_side(ordered(found, ratios.select(parts)), "ratio", "variant")
+    frame = side_by_side(ordered(data, ratios.select(parts)), "ratio", "variant")
     yield ReportTable(
-        "final-surplus", "Final surplus over its bound", frame,
-        (POPULATION, *(Header(one.name, one.name, "share of the bound", 2)
-                       for one in found.variants)),
+        "final-surplus", "Final share of the bound", frame,
+        (POPULATION, *(Header(variant.name, variant.name, "share of the bound", 2)
+                       for variant in data.variants)),
         "In parentheses: standard errors.",
-        leads=lambda row: found.lead(table=row["population"]),
+        leads=lambda row: data.lead(table=row["population"]),
     )  # fmt: skip
-    yield from paper_tables.final_surplus(evidence, found, frame)
-    yield _dollars(found)
+    yield from paper_tables.final_surplus(evidence, data, frame)
+    yield _dollars(data)
 
 
-def _dollars(found: Games) -> ReportTable:
+def _dollars(data: Games) -> ReportTable:
     by = ["variant", "population"]
-    frame = means(found.matches, ["surplus", "bound"], by, bounds={"bound": COUNT}).join(
-        found.matches.group_by(by, maintain_order=True).agg(
+    frame = means(data.matches, ["surplus", "bound"], by, bounds={"bound": COUNT}).join(
+        data.matches.group_by(by, maintain_order=True).agg(
             pl.len().alias("games"),
             (pl.col("bound") == 0).sum().alias("nothing"),
             pl.when(pl.col("bound").sum() > 0)
@@ -179,29 +177,30 @@ def _dollars(found: Games) -> ReportTable:
             .alias("share"),
         ),
         on=by, maintain_order="left", validate="1:1",
-    ).join(means(found.turns.with_columns(pl.col("accepted").cast(pl.Float64)), ["accepted"], by,
+    ).join(means(data.turns.with_columns(pl.col("accepted").cast(pl.Float64)), ["accepted"], by,
                  bounds={"accepted": SHARE}),
            on=by, maintain_order="left", validate="1:1")  # fmt: skip
     return ReportTable(
-        "surplus-in-dollars", "Surplus, its bound and trades", ordered(found, frame),
+        "surplus-in-dollars", "Surplus, bound and trades", ordered(data, frame),
         (
             POPULATION,
             VARIANT,
             Header("games", "Games", "", 0),
-            Header("surplus", "Surplus", "dollars a game", 2),
-            Header("bound", "Bound", "dollars a game", 2, "The most that all could gain together."),
+            Header("surplus", "Surplus", "dollars per game", 2),
+            Header("bound", "Bound", "dollars per game", 2,
+                   "The largest gain of all players together."),
             Header("share", "Ratio of means", "share of the bound", 3),
             Header("nothing", "Nothing to gain", "games", 0, "Games whose bound is 0."),
             Header("accepted", "Accepted", "share of proposals", 3),
         ),
         INTERVALS,
-        leads=lambda row: found.lead(row["variant"], table=row["population"]),
+        leads=lambda row: data.lead(row["variant"], table=row["population"]),
     )  # fmt: skip
 
 
-def ordered(found: Games, frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows by variant, then by population, in the order in which all tables have them."""
-    rows = frame.sort(found.order("variant", "population"), maintain_order=True)
+def ordered(data: Games, frame: pl.DataFrame) -> pl.DataFrame:
+    """Sort rows by variant and population, as in all tables."""
+    rows = frame.sort(data.order("variant", "population"), maintain_order=True)
     return rows.select("population", pl.exclude("population"))
 
 
@@ -213,65 +212,74 @@ SCHEMA = {
 
 
 def table_4(evidence: Evidence) -> Iterator[Charts | ReportTable]:
-    """Every two populations are compared in their surplus over its bound. Where they have at least
-    half of the deals of the smaller one in common, the test is a paired permutation test on these:
-    on each deal the two ratios may be swapped. Elsewhere labels are shuffled over all deals of
-    both. Games on one deal count once, with their mean. The paper does not name its test.
+    """Compare each pair of populations by the final share of the bound. If they have at least half
+    of the smaller population's instances in common, a paired permutation test on these instances
+    swaps the two ratios of each. Otherwise labels are shuffled over all instances of both. Games on
+    the same instance count once, with their mean. The paper doesn't name its test.
 
-    p is two-sided; the corrected one allows for all comparisons within a game (Holm 1979). An
-    interval is Student's of the mean difference between paired deals, else Welch's.
+    p-values are two-sided; corrected ones allow for all comparisons within a game (Holm 1979).
+    Confidence intervals of the difference are Student's for paired instances and Welch's otherwise.
     """
-    found = evidence.once(games)
-    if len(found.populations) < 2:
+    data = evidence.once(games)
+    if len(data.populations) < 2:
         raise Lacking(
-            f"all tables are of {found.populations[0]}, and a comparison takes two populations; "
-            "seat another with --player"
+            f"all games are of the population {data.populations[0]}, but a comparison needs two; "
+            "add another player with --player"
         )
-    frame = compared(found, evidence.draws, evidence.seed)
+    frame = compared(data, evidence.draws, evidence.seed)
     if frame.is_empty():
-        raise Lacking("no two populations have a ratio in the same game of chip trading")
+        raise Lacking("no two populations have a share of the bound in the same chip-trading game")
     yield Charts(
-        "differences", "Which differences are more than chance",
-        [_difference_panel(found, frame.filter(variant=name), name)
+        "differences", "Significance of differences",
+        [_difference_panel(data, frame.filter(variant=name), name)
          for name in frame["variant"].unique(maintain_order=True)],
-        "Cells hold the corrected p of the difference; the arrow says whether the table on top "
-        "gains more (↑) or less (↓) than the one on the left, the colour by how much.",
+        "Cells show the corrected p-value of the difference. The arrow shows whether the "
+        "population in the column gains more (↑) or less (↓) than the one in the row, and the "
+        "colour by how much.",
     )  # fmt: skip
     share = "share of the bound"
     yield ReportTable(
         "pairwise-tests", "Differences in final surplus", frame,
         (
-            Header("second", "Table"),
-            Header("first", "Less table"),
+            Header("second", "Population"),
+            Header("first", "Compared with"),
             VARIANT,
-            Header("difference", "Difference", share, 3, "The first named less the other."),
+            Header("difference", "Difference", share, 3, "The population minus the other."),
             Header("p", "p", "", 4),
             Header("p_holm", "p, corrected", "Holm", 4),
-            Header("test", "Test", about="Which permutation test; exact ones count all cases."),
+            Header("test", "Test", about="Exact tests enumerate all permutations."),
         ),
-        f"Tests draw {evidence.draws:,} arrangements where there are more; no p can then be below "
+        f"Other tests draw {evidence.draws:,} permutations; their smallest possible p is "
         f"{2 / (evidence.draws + 1):.2g}.",
-        leads=lambda row: found.lead(row["variant"], table=row["second"]),
+        leads=lambda row: data.lead(row["variant"], table=row["second"]),
     )  # fmt: skip
-    yield from paper_tables.differences(evidence, found, frame)
+    yield from paper_tables.differences(evidence, data, frame)
 
 
-def compared(found: Games, draws: int, seed: int) -> pl.DataFrame:
-    """One row a variant and two populations; ``difference`` is the second less the first."""
-    deals = (
-        found.matches.drop_nulls("ratio")
-        .group_by("variant", "population", *DEALS, maintain_order=True)
+def compared(data: Games, draws: int, seed: int) -> pl.DataFrame:
+    """Return one row per variant and pair; ``difference`` is the second's mean minus the
+    first's."""
+    instances = (
+        data.matches.drop_nulls("ratio")
+        .group_by("variant", "population", *INSTANCES, maintain_order=True)
         .agg(pl.col("ratio").mean())
-        .sort(DEALS)
+        .sort(INSTANCES)
     )
     generator = np.random.default_rng(seed)
     frames = []
-    for variant in found.variants:
-        own = deals.filter(variant=variant.name).partition_by("population", as_dict=True)
-        here = [one for one in found.populations[::-1] if (one,) in own]
+    for variant in data.variants:
+        by_population = instances.filter(variant=variant.name).partition_by(
+            "population", as_dict=True
+        )
+        populations = [name for name in data.populations[::-1] if (name,) in by_population]
         rows = [
-            (variant.name, first, second, *_tested(own[first,], own[second,], draws, generator))
-            for first, second in combinations(here, 2)
+            (
+                variant.name,
+                first,
+                second,
+                *_tested(by_population[first,], by_population[second,], draws, generator),
+            )
+            for first, second in combinations(populations, 2)
         ]
         frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
         corrected = pl.Series("p_holm", holm(frame["p"].to_numpy()), dtype=pl.Float64)
@@ -282,34 +290,35 @@ def compared(found: Games, draws: int, seed: int) -> pl.DataFrame:
 def _tested(
     first: pl.DataFrame, second: pl.DataFrame, draws: int, generator: np.random.Generator
 ) -> tuple[float, float | None, float | None, int, float, str]:
-    """The difference, its interval if it has one, on how many deals, p and the test's name."""
-    both = first.join(second, on=DEALS, suffix="_second", maintain_order="left", validate="1:1")
+    """Return the difference, its confidence interval if any, the instances, p and the test's
+    name."""
+    both = first.join(second, on=INSTANCES, suffix="_second", maintain_order="left", validate="1:1")
     paired = 2 * both.height >= min(first.height, second.height)
     sides = (both["ratio_second"], both["ratio"]) if paired else (second["ratio"], first["ratio"])
-    one, other = (side.to_numpy() for side in sides)
-    test = permutation_test(one, other, paired=paired, draws=draws, seed=generator)
+    minuend, subtrahend = (side.to_numpy() for side in sides)
+    test = permutation_test(minuend, subtrahend, paired=paired, draws=draws, seed=generator)
     ends: tuple[float | None, float | None] = (None, None)
-    if min(len(one), len(other)) > 1:
+    if min(len(minuend), len(subtrahend)) > 1:
         ends = (test.difference, test.difference)
-        if any(map(np.ptp, [one - other] if paired else [one, other])):
+        if any(map(np.ptp, [minuend - subtrahend] if paired else [minuend, subtrahend])):
             compare = stats.ttest_rel if paired else partial(stats.ttest_ind, equal_var=False)
-            low, high = compare(one, other).confidence_interval()
+            low, high = compare(minuend, subtrahend).confidence_interval()
             ends = (finite(low), finite(high))
-    deals = both.height if paired else first.height + second.height
+    instances = both.height if paired else first.height + second.height
     kind = f"{'paired' if paired else 'unpaired'}, {'exact' if test.exact else 'drawn'}"
-    return test.difference, *ends, deals, test.p, kind
+    return test.difference, *ends, instances, test.p, kind
 
 
-def _difference_panel(found: Games, frame: pl.DataFrame, title: str) -> Chart:
+def _difference_panel(data: Games, frame: pl.DataFrame, title: str) -> Chart:
     pairs = {(row["first"], row["second"]): row for row in frame.iter_rows(named=True)}
     named = {name for pair in pairs for name in pair}
-    order = [one for one in found.populations[::-1] if one in named]
+    order = [name for name in data.populations[::-1] if name in named]
 
     def cell(row: str, column: str) -> Cell | None:
-        one = pairs.get((row, column))
-        if one is None:
+        pair = pairs.get((row, column))
+        if pair is None:
             return None
-        return Cell(one["difference"], _difference_text(one), label=_cell_text(one))
+        return Cell(pair["difference"], _difference_text(pair), label=_cell_text(pair))
 
     return cells(title, "corrected p", ("", order[:-1]), ("", order[1:]), cell, middle=True)
 
@@ -325,6 +334,7 @@ def _difference_text(row: Mapping[str, Any]) -> str:
         low, high = fixed(row["difference" + LOW], 3), fixed(row["difference" + HIGH], 3)
         limits = f", {low} to {high}"
     return (
-        f"{row['second']} less {row['first']}\n{fixed(row['difference'], 3)}{limits}\n"
-        f"p {row['p']:.4f}, corrected {row['p_holm']:.4f}\n{counted(row['difference.n'], 'deal')}"
+        f"{row['second']} minus {row['first']}\n{fixed(row['difference'], 3)}{limits}\n"
+        f"p {row['p']:.4f}, corrected "
+        f"{row['p_holm']:.4f}\n{counted(row['difference.n'], 'instance')}"
     )

@@ -1,4 +1,4 @@
-"""The people behind the players: what they learn between games, and what they answer afterwards."""
+"""Participants: learning between games, and survey answers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from typing import Literal
 import polars as pl
 from scipy import stats
 
+from cheaptalk.atomic_files import read_whole
 from cheaptalk.frames.people import plays, survey_answers
 from cheaptalk.judges import answer_verdicts
 from cheaptalk.papers.chips import paper_tables
@@ -23,37 +24,35 @@ from cheaptalk.reports.recipes.people import with_people
 from cheaptalk.reports.recipes.tables import Header, ReportTable, finite
 from cheaptalk.rules import SHARE, CheaptalkError
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals, permutation_test
-from cheaptalk.whole_files import read_whole
 
 OPTION = "survey"
 ABOUT = (
-    "a CSV file of people's answers, a row for each game of each: participant, match, place; "
-    "further columns of numbers are scales, theme.NAME says yes or no, texts are free answers"
+    "a CSV file of survey answers, with a row per participant and game: participant, match, seat; "
+    "numeric columns are scales, theme.NAME is yes or no, other columns are free text"
 )
-KEYS = ("participant", "match", "place")
+KEYS = ("participant", "match_id", "seat")
 THEME = "theme."
 RUBRIC = "theme-"
-"""What the names of rubrics that code themes begin with."""
+"""The prefix of rubrics that code themes."""
 YES = ("1", "true", "yes")
 NO = ("0", "false", "no")
-GROUP = ("match",)
-"""People of one first game influence each other, and are one cluster."""
-INTERVALS = "Intervals are at 95 %, with the people of one game as one cluster."
+GROUP = ("match_id",)
+"""Participants of the same first game influence each other and form one cluster."""
+INTERVALS = "95 % confidence intervals, clustered by first game."
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What is known of the people who played.
+    """The participants of a study, their games and their answers.
 
     Attributes:
-        source: where it is from, as sentences begin.
-        games: one row a game of a participant, each participant's in the order in which they were
-            played, or ended where a file tells of them:
-            ``participant``, ``stage`` (1 for the first), ``match``, ``variant``, ``ratio`` (of the
-            table's surplus), ``gain`` (what the participant was paid, in dollars), ``share`` (the
-            gain over the table's bound; null where that is 0).
-        people: one row a participant with the answers: ``participant``, ``match`` and ``variant``
-            of the first game, ``share`` (mean over all games), scales and themes.
+        source: the name of the source at the start of a sentence.
+        games: one row per participant and game, in the order of play (of the end of games if
+            answers come from a file): ``participant``, ``stage`` (1 for the first), ``match``,
+            ``variant``, ``ratio`` (the game's surplus over its bound), ``gain`` (the participant's
+            earnings, in dollars), ``share`` (gain over the game's bound; null if that is 0).
+        people: one row per participant with answers: ``participant``, ``match`` and ``variant`` of
+            the first game, ``share`` (mean over all games), scales and themes.
         scales, themes: columns of ``people``; themes are 1 or 0.
     """
 
@@ -65,136 +64,143 @@ class Survey:
 
 
 def survey(evidence: Evidence) -> Survey:
-    """The survey of the study's people, or the one that the recipe is told of; read once.
+    """Return the survey of the study's participants or of the given file. All parts share it.
 
     Raises:
-        Lacking: nobody took part, and it is told of none.
-        CheaptalkError: the file cannot be read, or does not fit the study.
+        Lacking: the study has no participants, and no file is given.
+        CheaptalkError: the file cannot be read, or does not match the study.
     """
     path = evidence.options.get(OPTION)
     if path is not None:
         return _from_file(evidence, path)
     if not with_people(evidence):
         raise Lacking(
-            "the study holds no survey, nor which person played which game; give both with "
-            "--set survey=FILE.csv, a row for each game of a person: participant, match, place and "
-            "the answers"
+            "the study contains no survey or participants; provide both with "
+            "--recipe-option survey=FILE.csv, with a row per participant and game: participant, "
+            "match, seat and the answers"
         )
     return _of_people(evidence)
 
 
 def _from_file(evidence: Evidence, path: str) -> Survey:
-    found = evidence.once(games)
+    data = evidence.once(games)
     answers = _answers(Path(path))
-    _check(answers, found, path)
-    finished = evidence.scored(GAME).select("match", at="finished")
-    seats = answers.select(KEYS).join(finished, on="match", validate="m:1", maintain_order="left")
-    texts = answers.select(pl.exclude("match", "place"))
+    _check(answers, data, path)
+    finished = evidence.scored(GAME).select("match_id", at="finished")
+    seats = answers.select(KEYS).join(
+        finished, on="match_id", validate="m:1", maintain_order="left"
+    )
+    texts = answers.select(pl.exclude("match_id", "seat"))
     kinds = {name: _numbers(texts[name], path) for name in texts.columns if name != "participant"}
     numbers = {name: values for name, values in kinds.items() if values is not None}
-    told = texts.select("participant").with_columns(**numbers).unique(
+    answered = texts.select("participant").with_columns(**numbers).unique(
         "participant", keep="first", maintain_order=True
     )  # fmt: skip
-    return _survey(evidence, path, seats, told)
+    return _survey(evidence, path, seats, answered)
 
 
 def _of_people(evidence: Evidence) -> Survey:
-    """What the people of the study played and answered, and what judges said of their answers."""
+    """Return the survey of the study's participants, with judges' verdicts on their answers."""
     store, study = evidence.store, evidence.study
-    found = evidence.once(games).matches
+    matches = evidence.once(games).matches
     played = plays(store, study).filter(game=GAME).select(*KEYS, at="number")
-    if played.join(found, on="match", how="semi").is_empty():
-        raise Lacking(f"nobody who took part has finished a game of {GAME}")
+    if played.join(matches, on="match_id", how="semi").is_empty():
+        raise Lacking(f"no participant has finished a game of {GAME}")
     answers = survey_answers(store, study)
-    told = answers.select("participant", pl.selectors.numeric())
+    numeric = answers.select("participant", pl.selectors.numeric())
     coded = _themes(answer_verdicts(store, study))
-    said = told.join(coded, on="participant", how="left", maintain_order="left", validate="1:1")
-    return _survey(evidence, "the survey", played, said)
+    combined = numeric.join(
+        coded, on="participant", how="left", maintain_order="left", validate="1:1"
+    )
+    return _survey(evidence, "the survey", played, combined)
 
 
 def _themes(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Whether anything that a person wrote has a theme: a row a person, a column a theme's rubric.
+    """Return whether a participant's answers contain each theme: a column per theme rubric.
 
-    Of several judges by one rubric the one that read most counts, of equal ones the last.
+    If several judges used a rubric, the judge of the most answers counts; in a tie, the last.
     """
     coded = verdicts.filter(pl.col("rubric").str.starts_with(RUBRIC)).drop_nulls("score")
-    read = coded.group_by("rubric", "judge", maintain_order=True).len()
-    chosen = read.sort("len", maintain_order=True).unique(
+    counts = coded.group_by("rubric", "judge", maintain_order=True).len()
+    judges = counts.sort("len", maintain_order=True).unique(
         "rubric", keep="last", maintain_order=True
     )
     people = coded.select("participant").unique(maintain_order=True)
-    for rubric, judge in chosen.sort("rubric").select("rubric", "judge").iter_rows():
+    for rubric, judge in judges.sort("rubric").select("rubric", "judge").iter_rows():
         name = THEME + rubric.removeprefix(RUBRIC).replace("-", "_")
-        own = coded.filter(rubric=rubric, judge=judge).group_by("participant", maintain_order=True)
+        verdicts_of_judge = coded.filter(rubric=rubric, judge=judge).group_by(
+            "participant", maintain_order=True
+        )
         people = people.join(
-            own.agg(pl.col("score").max().alias(name)), on="participant", how="left",
+            verdicts_of_judge.agg(pl.col("score").max().alias(name)), on="participant", how="left",
             maintain_order="left", validate="1:1",
         )  # fmt: skip
     return people
 
 
-def _survey(evidence: Evidence, source: str, seats: pl.DataFrame, told: pl.DataFrame) -> Survey:
-    """A survey, given who sat where, in the order of ``at``, and what each said in numbers."""
-    scored = evidence.scored(GAME).select("match", pl.col("^payoff\\..*$"))
-    paid = scored.rename(lambda name: name.removeprefix("payoff.")).unpivot(
-        index="match", variable_name="place", value_name="gain"
+def _survey(evidence: Evidence, source: str, seats: pl.DataFrame, answers: pl.DataFrame) -> Survey:
+    """Combine the seats of participants (ordered by ``at``) with their numeric answers."""
+    scored = evidence.scored(GAME).select("match_id", pl.col("^payoff_.*$"))
+    paid = scored.rename(lambda name: name.removeprefix("payoff_")).unpivot(
+        index="match_id", variable_name="seat", value_name="gain"
     )
-    matches = evidence.once(games).matches.select("match", "variant", "bound", "ratio")
+    matches = evidence.once(games).matches.select("match_id", "variant", "bound", "ratio")
     own = (
-        seats.join(matches, on="match", validate="m:1", maintain_order="left")
-        .join(paid, on=["match", "place"], validate="m:1", maintain_order="left")
+        seats.join(matches, on="match_id", validate="m:1", maintain_order="left")
+        .join(paid, on=["match_id", "seat"], validate="m:1", maintain_order="left")
         .with_columns(share=pl.when(pl.col("bound") > 0).then(pl.col("gain") / pl.col("bound")))
-        .sort("participant", "at", "match")
+        .sort("participant", "at", "match_id")
         .with_columns(stage=pl.int_range(1, pl.len() + 1).over("participant"))
     )
-    firsts = own.filter(stage=1).select("participant", "match", "variant")
+    firsts = own.filter(stage=1).select("participant", "match_id", "variant")
     shares = own.group_by("participant", maintain_order=True).agg(pl.col("share").mean())
     people = firsts.join(shares, on="participant", maintain_order="left", validate="1:1").join(
-        told, on="participant", how="left", maintain_order="left", validate="1:1"
+        answers, on="participant", how="left", maintain_order="left", validate="1:1"
     )
-    names = [name for name in told.columns if name != "participant"]
+    names = [name for name in answers.columns if name != "participant"]
     themes = tuple(name for name in names if name.startswith(THEME))
-    return Survey(source, own, people, tuple(n for n in names if n not in themes), themes)
+    scales = tuple(name for name in names if name not in themes)
+    return Survey(source, own, people, scales, themes)
 
 
 def _answers(path: Path) -> pl.DataFrame:
     try:
-        read = pl.read_csv(StringIO(read_whole(path)), infer_schema=False)
+        table = pl.read_csv(StringIO(read_whole(path)), infer_schema=False)
     except OSError as error:
-        raise CheaptalkError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise CheaptalkError(f"cannot read {path}: {error.strerror or error}") from error
     except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
-        raise CheaptalkError(f"{path} is no table of comma-separated values: {error}") from error
-    absent = [name for name in KEYS if name not in read.columns]
+        raise CheaptalkError(f"{path} is not a valid CSV file: {error}") from error
+    absent = [name for name in KEYS if name not in table.columns]
     if absent:
         raise CheaptalkError(f"{path} has no column {', '.join(absent)}")
-    return read.with_columns(pl.col(pl.String).str.strip_chars().replace("", None))
+    return table.with_columns(pl.col(pl.String).str.strip_chars().replace("", None))
 
 
-def _check(answers: pl.DataFrame, found: Games, path: str) -> None:
-    """Refuse rows of games that there are not, and a seat that is taken twice."""
-    sizes = dict(found.matches.select("match", "players").iter_rows())
+def _check(answers: pl.DataFrame, data: Games, path: str) -> None:
+    """Reject rows of unknown games, and seats that are taken twice."""
+    sizes = dict(data.matches.select("match_id", "players").iter_rows())
     rows = answers.select(KEYS).iter_rows()
-    for line, (participant, match, place) in enumerate(rows, 2):
+    for line, (participant, match, seat) in enumerate(rows, 2):
         if participant is None or match not in sizes:
             raise CheaptalkError(
                 f"{path}, line {line}: "
-                + ("it names no participant" if participant is None else
-                   f'"{match}" is no finished game of chip_trading in this study')
+                + ("the participant is missing" if participant is None else
+                   f'"{match}" is not a finished game of chip_trading in this study')
             )  # fmt: skip
-        if place not in {f"player_{number}" for number in range(1, sizes[match] + 1)}:
+        if seat not in {f"player_{number}" for number in range(1, sizes[match] + 1)}:
             raise CheaptalkError(
-                f'{path}, line {line}: match {match} has no place "{place}"; they are player_1 to '
+                f'{path}, line {line}: match {match} has no seat "{seat}"; expected player_1 to '
                 f"player_{sizes[match]}"
             )
-    for key in (["match", "place"], ["participant", "match"]):
-        twice = answers.filter(pl.struct(key).is_duplicated())
-        if twice.height:
-            named = " and ".join(f"{name} {twice[name][0]}" for name in key)
-            raise CheaptalkError(f"{path}: {named} stand together in more than one row")
+    for key in (["match_id", "seat"], ["participant", "match_id"]):
+        duplicates = answers.filter(pl.struct(key).is_duplicated())
+        if duplicates.height:
+            named = " and ".join(f"{name} {duplicates[name][0]}" for name in key)
+            raise CheaptalkError(f"{path}: more than one row has {named}")
 
 
 def _numbers(answers: pl.Series, path: str) -> pl.Series | None:
-    """A scale or a theme as numbers; None for free answers, and where nobody answered.
+    """Return a scale or theme as numbers, or None for free text and columns without answers.
 
     Raises:
         CheaptalkError: a theme is neither yes nor no.
@@ -202,21 +208,21 @@ def _numbers(answers: pl.Series, path: str) -> pl.Series | None:
     if answers.null_count() == len(answers):
         return None
     if answers.name.startswith(THEME):
-        said = answers.str.to_lowercase()
-        strange = answers.filter(~said.is_in([*YES, *NO]).fill_null(True))
-        if len(strange):
+        lower = answers.str.to_lowercase()
+        invalid = answers.filter(~lower.is_in([*YES, *NO]).fill_null(True))
+        if len(invalid):
             raise CheaptalkError(
-                f'{path}: {answers.name} holds "{strange[0]}"; a theme is {" or ".join(YES)}, or '
-                f"{' or '.join(NO)}"
+                f'{path}: {answers.name} contains "{invalid[0]}"; expected {", ".join(YES)}, '
+                f"{', '.join(NO)}"
             )
-        return said.is_in(YES).cast(pl.Float64)
+        return lower.is_in(YES).cast(pl.Float64)
     numbers = answers.cast(pl.Float64, strict=False)
     is_scale = numbers.null_count() == answers.null_count()
     return numbers if is_scale and numbers.drop_nulls().is_finite().all() else None
 
 
 def title(name: str) -> str:
-    """A scale or a theme as people read it.
+    """Return the readable name of a scale or theme.
 
     >>> title("theme.profit_maximisation")
     'Profit maximisation'
@@ -225,30 +231,30 @@ def title(name: str) -> str:
 
 
 def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:
-    """The first and the second game of everybody who played two of one kind, in the order in which
-    they were played, or ended where a file tells of them: the surplus of the table over its bound,
-    and what the person was paid. The difference is the second less the first. People of one first
-    game are one cluster. p is of a paired permutation test, two-sided, with the means of these
-    clusters as pairs.
+    """Compare the first and the second game of each participant who played two games of the same
+    kind, in the order of play (of the end of games if answers come from a file). The table shows
+    the share of the bound and the participant's payment. The difference is the second minus the
+    first. Intervals are clustered by first game. p is of a two-sided paired permutation test on the
+    means of these clusters.
     """
-    found = evidence.once(survey)
-    both = _two_games(found)
-    if both.is_empty():
-        raise Lacking("no participant of the survey has finished two games of one kind")
+    data = evidence.once(survey)
+    pairs = _two_games(data)
+    if pairs.is_empty():
+        raise Lacking("no participant of the survey has finished two games of the same kind")
     values = ["first_ratio", "second_ratio", "learnt_ratio", "first_gain", "second_gain",
               "learnt_gain"]  # fmt: skip
     tested = [
-        {"variant": one["variant"][0], "p": _p(one, evidence)}
-        for one in both.partition_by("variant", maintain_order=True)
+        {"variant": group["variant"][0], "p": _p(group, evidence)}
+        for group in pairs.partition_by("variant", maintain_order=True)
     ]
     frame = (
-        means(both, values, ["variant"], cluster=GROUP)
-        .join(both.group_by("variant", maintain_order=True).agg(pl.len().alias("people")),
+        means(pairs, values, ["variant"], cluster=GROUP)
+        .join(pairs.group_by("variant", maintain_order=True).agg(pl.len().alias("people")),
               on="variant", maintain_order="left", validate="1:1")
         .join(pl.DataFrame(tested), on="variant", maintain_order="left", validate="1:1")
     )  # fmt: skip
     yield Charts(
-        "learning", "Surplus over its bound in the first and the second game",
+        "learning", "Share of the bound in the first and the second game",
         [_learning(frame)], INTERVALS,
     )  # fmt: skip
     share = "share of the bound"
@@ -261,22 +267,22 @@ def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:
             Header("second_ratio", "Second game", share, 3),
             Header("learnt_ratio", "Difference", share, 3),
             Header("p", "p", "", 4),
-            Header("first_gain", "Paid at first", "dollars", 2),
-            Header("second_gain", "Paid then", "dollars", 2),
+            Header("first_gain", "First payment", "dollars", 2),
+            Header("second_gain", "Second payment", "dollars", 2),
             Header("learnt_gain", "Difference", "dollars", 2),
         ),
         INTERVALS,
     )  # fmt: skip
 
 
-def _two_games(found: Survey) -> pl.DataFrame:
-    """One row a participant with two games of one variant, both with something to gain."""
-    played = found.games.drop_nulls("ratio").group_by("participant", "variant", maintain_order=True)
+def _two_games(data: Survey) -> pl.DataFrame:
+    """Return one row per participant with two games of the same variant and a positive bound."""
+    played = data.games.drop_nulls("ratio").group_by("participant", "variant", maintain_order=True)
     return (
         played.agg(
-            pl.col("match").first(),
-            *(pl.col("ratio", "gain").get(place, null_on_oob=True).name.prefix(name)
-              for place, name in enumerate(("first_", "second_"))),
+            pl.col("match_id").first(),
+            *(pl.col("ratio", "gain").get(index, null_on_oob=True).name.prefix(name)
+              for index, name in enumerate(("first_", "second_"))),
         )
         .drop_nulls("second_ratio")
         .with_columns(
@@ -287,9 +293,9 @@ def _two_games(found: Survey) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def _p(both: pl.DataFrame, evidence: Evidence) -> float:
+def _p(pairs: pl.DataFrame, evidence: Evidence) -> float:
     groups = (
-        both.group_by(GROUP, maintain_order=True)
+        pairs.group_by(GROUP, maintain_order=True)
         .agg(pl.col("first_ratio", "second_ratio").mean())
         .sort(GROUP)
     )
@@ -318,88 +324,90 @@ def _learning(frame: pl.DataFrame) -> Chart:
 
 
 def table_1(evidence: Evidence) -> Iterator[ReportTable]:
-    """Means of the scales that people answered after their games, with standard errors that take
-    the people of one game as one cluster. Whether answers differ between games of different size
-    is tested by ranks (Kruskal and Wallis 1952), which takes people as independent.
+    """Report the mean answers on scales after the games, with standard errors clustered by game.
+    The Kruskal-Wallis test (1952) compares the answers between games of different size by ranks; it
+    treats participants as independent.
     """
-    found = evidence.once(survey)
-    scales = found.scales
+    data = evidence.once(survey)
+    scales = data.scales
     if not scales:
-        raise Lacking(f"{found.source} has no column of numbers, which a scale is")
-    cells = mean_intervals(found.people, scales, ["variant"], cluster=GROUP).sort("variant")
+        raise Lacking(f"{data.source} has no scale: no column contains only numbers")
+    cells = mean_intervals(data.people, scales, ["variant"], cluster=GROUP).sort("variant")
     parts = {part: f"answer{end}" for part, end in PARTS.items() if end not in (LOW, HIGH)}
-    named = cells.select("measure", "variant", *parts).rename(parts)
+    named = cells.select("metric", "variant", *parts).rename(parts)
     wide = side_by_side(named, "answer", "variant")
-    tests = [(name, title(name), _kruskal(found.people, name)) for name in scales]
-    schema = {"measure": pl.String, "scale": pl.String, "p": pl.Float64}
+    tests = [(name, title(name), _kruskal(data.people, name)) for name in scales]
+    schema = {"metric": pl.String, "scale": pl.String, "p": pl.Float64}
     frame = (
         pl.DataFrame(tests, schema=schema, orient="row")
-        .join(wide, on="measure", maintain_order="left", validate="1:1")
-        .drop("measure")
+        .join(wide, on="metric", maintain_order="left", validate="1:1")
+        .drop("metric")
     )
     yield ReportTable(
         "survey", "Answers on scales", frame,
         (
             Header("scale", "Scale"),
             *(Header(name, name, "", 2) for name in cells["variant"].unique(maintain_order=True)),
-            Header("p", "p", "of no difference", 4),
+            Header("p", "p", "Kruskal-Wallis", 4),
         ),
         "In parentheses: standard errors.",
     )  # fmt: skip
-    called = pl.col("measure").replace_strict(list(scales), list(map(title, scales)))
-    yield paper_tables.survey(evidence, cells.with_columns(title=called))
+    titles = pl.col("metric").replace_strict(list(scales), list(map(title, scales)))
+    yield paper_tables.survey(evidence, cells.with_columns(title=titles))
 
 
 def _kruskal(people: pl.DataFrame, scale: str) -> float | None:
-    """p of no difference between variants; None with one variant, or where all answer alike."""
+    """Return p of a Kruskal-Wallis test, or None with one variant or if all answers are equal."""
     answered = people.drop_nulls(scale)
-    groups = [one[scale].to_numpy() for one in answered.partition_by("variant")]
+    groups = [group[scale].to_numpy() for group in answered.partition_by("variant")]
     if len(groups) < 2 or answered[scale].n_unique() < 2:
         return None
     return finite(float(stats.kruskal(*groups).pvalue))
 
 
 def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
-    """How many people spoke of a theme when asked for their strategy. One answer can have several
-    themes, so that shares can add up to more than one.
+    """Count the participants who mentioned a theme when describing their strategy. An answer can
+    have several themes, so that shares can add up to more than 1.
     """
-    found = evidence.once(survey)
-    themes = found.themes
+    data = evidence.once(survey)
+    themes = data.themes
     if not themes:
-        how = (
-            "a judge, or by hand, into columns theme.NAME" if OPTION in evidence.options
-            else f"cheaptalk judge {evidence.study} --judge theme-profit --model MODEL"
+        method = (
+            "a judge or by hand, in columns theme.NAME" if OPTION in evidence.options
+            else f"cheaptalk judge run {evidence.study} --rubric theme-profit --model MODEL"
         )  # fmt: skip
-        raise Lacking(f"{found.source} has no coded theme; code free answers with {how}")
-    everybody = found.people.with_columns(variant=pl.lit("all"))
-    people = pl.concat([everybody, found.people.sort("variant")])
+        raise Lacking(f"{data.source} has no coded themes; code free-text answers with {method}")
+    pooled = data.people.with_columns(variant=pl.lit("all"))
+    people = pl.concat([pooled, data.people.sort("variant")])
     cells = means(people, themes, ["variant"], cluster=GROUP,
                   bounds=dict.fromkeys(themes, SHARE))  # fmt: skip
     counts = people.group_by("variant", maintain_order=True).agg(
-        pl.len().alias("people"), *(pl.col(one).sum().cast(pl.Int64).alias(f"{one} people")
-                                    for one in themes)
+        pl.len().alias("people"), *(pl.col(theme).sum().cast(pl.Int64).alias(f"{theme} people")
+                                    for theme in themes)
     )  # fmt: skip
     frame = counts.join(cells, on="variant", maintain_order="left", validate="1:1")
     first = frame.row(0, named=True)
-    order = sorted(themes, key=lambda one: first[f"{one} people"])
+    order = sorted(themes, key=lambda theme: first[f"{theme} people"])
     lengths = [
-        (row, 0.0, first[f"{one} people"],
-         f"{title(one)}: {first[f'{one} people']}, {first[one]:.0%} of {first['people']} people")
-        for row, one in enumerate(order[::-1])
+        (row, 0.0, first[f"{theme} people"], (
+            f"{title(theme)}: {first[f'{theme} people']}, {first[theme]:.0%} of "
+            f"{first['people']} people"
+        ))
+        for row, theme in enumerate(order[::-1])
     ]  # fmt: skip
-    names = tuple(title(one) for one in order[::-1])
+    names = tuple(title(theme) for theme in order[::-1])
     chart = Chart(
-        "People who spoke of a theme", "", [bars(lengths)], Axis("people", zero=True, whole=True),
+        "Participants by theme", "", [bars(lengths)], Axis("people", zero=True, integer=True),
         Axis(names=names),
     )  # fmt: skip
-    yield Charts("themes", "People by theme", [chart])
+    yield Charts("themes", "Participants by theme", [chart])
     yield ReportTable(
-        "themes", "Themes of free answers", frame,
+        "themes", "Themes of free-text answers", frame,
         (
             VARIANT, Header("people", "People", "", 0),
-            *(column for one in order[::-1] for column in (
-                Header(f"{one} people", title(one), "people", 0),
-                Header(one, title(one), "share", 3),
+            *(column for theme in order[::-1] for column in (
+                Header(f"{theme} people", title(theme), "people", 0),
+                Header(theme, title(theme), "share", 3),
             )),
         ),
         INTERVALS,
@@ -407,29 +415,31 @@ def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
 
 
 def performance(evidence: Evidence) -> Iterator[ReportTable]:
-    """Whether answers go with success: correlations over people of each scale (by ranks) and theme
-    (Pearson's, of yes as 1 and no as 0) with what the person was paid over the bound of the table,
-    the mean over the person's games. Intervals are bootstrapped over first games.
+    """Correlate answers with earnings. Earnings are the participant's payment over the game's
+    bound, averaged over the participant's games. Scales use Spearman's rank correlation and themes
+    (yes is 1, no is 0) use Pearson's. Intervals are bootstrapped over first games.
     """
-    found = evidence.once(survey)
+    data = evidence.once(survey)
     kinds: dict[str, Literal["pearson", "spearman"]] = {
-        **dict.fromkeys(found.scales, "spearman"),
-        **dict.fromkeys(found.themes, "pearson"),
+        **dict.fromkeys(data.scales, "spearman"),
+        **dict.fromkeys(data.themes, "pearson"),
     }
     if not kinds:
-        raise Lacking(f"{found.source} has no scale and no theme")
+        raise Lacking(f"{data.source} has no scales or themes")
     rows, notes = [], []
     for name, method in kinds.items():
         try:
-            one = correlation(
-                found.people, name, "share", method=method, cluster=GROUP,
+            result = correlation(
+                data.people, name, "share", method=method, cluster=GROUP,
                 draws=evidence.draws, seed=evidence.seed,
             )  # fmt: skip
         except StatisticsError as error:
             notes.append(f"{title(name)}: {error}.")
             continue
-        rows.append((title(name), method.capitalize(), one.estimate, one.low, one.high, one.n))
-        notes += [f"{title(name)}: {note}." for note in one.notes]
+        rows.append(
+            (title(name), method.capitalize(), result.estimate, result.low, result.high, result.n)
+        )
+        notes += [f"{title(name)}: {note}." for note in result.notes]
     schema = {
         "answer": pl.String, "method": pl.String, "correlation": pl.Float64,
         "correlation.low": pl.Float64, "correlation.high": pl.Float64, "correlation.n": pl.Int64,
@@ -438,11 +448,11 @@ def performance(evidence: Evidence) -> Iterator[ReportTable]:
     if frame.is_empty():
         raise Lacking(" ".join(notes))
     yield ReportTable(
-        "answers-and-success", "Answers and success", frame,
+        "answers-and-success", "Survey answers and performance", frame,
         (
             Header("answer", "Answer"),
             Header("method", "Correlation"),
             Header("correlation", "With the share of the bound", "", 3),
         ),
-        "Intervals are at 95 %, bootstrapped over the people's first games.", tuple(notes),
+        "95 % confidence intervals, bootstrapped over first games.", tuple(notes),
     )  # fmt: skip

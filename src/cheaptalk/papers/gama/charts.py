@@ -1,4 +1,4 @@
-"""Charts that several parts of the recipe draw: dots with whiskers, lines by round."""
+"""Charts shared by parts of the recipe: dots with whiskers, lines by round."""
 
 from collections.abc import Sequence
 
@@ -9,27 +9,28 @@ from cheaptalk.rules import counted
 from cheaptalk.text import fixed
 
 
-def mean_text(row: Row, value: str = "score", places: int = 1) -> str:
-    """A mean as it is told where it stands: with its interval, spread and matches."""
-    text, low, high = fixed(row[value], places), row[f"{value}.low"], row[f"{value}.high"]
+def mean_text(row: Row, value: str = "score", decimals: int = 1) -> str:
+    """Return a mean with its confidence interval, spread and number of matches, as text."""
+    text, low, high = fixed(row[value], decimals), row[f"{value}.low"], row[f"{value}.high"]
     if low is not None:
-        text += f", 95 % interval {fixed(low, places)} to {fixed(high, places)}"
+        text += f", 95 % interval {fixed(low, decimals)} to {fixed(high, decimals)}"
     if row.get(f"{value}.spread") is not None:
-        text += f"\ns.d. {fixed(row[f'{value}.spread'], places)}"
+        text += f"\ns.d. {fixed(row[f'{value}.spread'], decimals)}"
     return f"{text}\n{counted(row[f'{value}.n'], 'match')}"
 
 
 def dots(title: str, unit: str, rows: Sequence[Row], order: Sequence[str]) -> Chart:
-    """A dot a player with its interval, the players of these rows in this order from the top.
+    """Return one dot with confidence interval per player.
 
     Args:
-        rows: each with ``player`` and ``score``, as :func:`.scores` makes them.
+        rows: rows with ``player`` and ``score``, from :func:`.scores`.
+        order: all players, from the top.
     """
-    here = sorted(rows, key=lambda row: order.index(row["player"]))
-    names = [row["player"] for row in here]
+    sorted_rows = sorted(rows, key=lambda row: order.index(row["player"]))
+    names = [row["player"] for row in sorted_rows]
     percent = all(0 <= row["score"] <= 100 for row in rows)
     return kinds.dots(
-        title, unit, names, here, "score", list(map(mean_text, here)),
+        title, unit, names, sorted_rows, "score", list(map(mean_text, sorted_rows)),
         axis=Axis(ends=(0, 100)) if percent else Axis(),
     )  # fmt: skip
 
@@ -37,31 +38,31 @@ def dots(title: str, unit: str, rows: Sequence[Row], order: Sequence[str]) -> Ch
 def line(
     name: str,
     rows: Sequence[Row],
-    place: int,
+    index: int,
     x: str = "round",
     value: str = "choice",
-    places: int = 2,
+    decimals: int = 2,
     *,
     dash: str = "",
-    at: str = "round ",
+    prefix: str = "round ",
     whiskers: bool = False,
 ) -> Line:
-    """Means joined by a line, in the colour of its place.
+    """Return means joined by a line, in the colour of its index.
 
     Args:
-        x: the column that runs along the axis.
-        at: what stands before it where somebody points at it.
-        whiskers: whether each has those of its interval.
+        x: the column of the horizontal axis.
+        prefix: the text before the horizontal value in hover texts.
+        whiskers: whether to draw confidence intervals.
     """
     marks = [
-        Mark(row[x], row[value], f"{name}, {at}{row[x]}\n{mean_text(row, value, places)}",
+        Mark(row[x], row[value], f"{name}, {prefix}{row[x]}\n{mean_text(row, value, decimals)}",
              y_ends=ends(row, value) if whiskers else None)
         for row in rows
     ]  # fmt: skip
-    return Line(marks, name, place, dash)
+    return Line(marks, name, index, dash)
 
 
-def marked_line(name: str, rows: Sequence[Row], place: int, x: str) -> Line:
-    """Mean scores joined by a line, each with the whiskers of its interval."""
-    dash = DASHES[place // SERIES % len(DASHES)]
-    return line(name, rows, place, x, "score", 1, dash=dash, at="", whiskers=True)
+def marked_line(name: str, rows: Sequence[Row], index: int, x: str) -> Line:
+    """Return mean scores joined by a line, with confidence intervals."""
+    dash = DASHES[index // SERIES % len(DASHES)]
+    return line(name, rows, index, x, "score", 1, dash=dash, prefix="", whiskers=True)

@@ -1,6 +1,6 @@
-"""Tables 1, 2 and 4 to 8 in the paper's form: by its names of games and models, with its spread.
+"""Tables 1, 2 and 4 to 8 with the paper's layout, names of games and models, and spreads.
 
-Tables 10 to 21 are Tables 4, 5, 6 and 8 for three more models, and come with them.
+Tables 10 to 21 are the same as Tables 4, 5, 6 and 8 for three more models.
 """
 
 import re
@@ -11,12 +11,12 @@ import polars as pl
 
 from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.papers.gama.scores import OVERALL, entries
-from cheaptalk.papers.printed import as_printed, chosen
+from cheaptalk.papers.printed import as_printed, selected_labels
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
 from cheaptalk.reports.recipes.tables import ERROR, Header, ReportTable
-from cheaptalk.rules import game_box
+from cheaptalk.rules import get_game
 from cheaptalk.text import fixed, plain, readable
 
 PAPER = "gama"
@@ -26,25 +26,25 @@ GAMES = {
     "diners_dilemma": "Diner's Dilemma", "sealed_bid_auction": "Sealed-Bid Auction",
     "battle_royale": "Battle Royale", "pirate_game": "Pirate Game", OVERALL: "Overall",
 }  # fmt: skip
-"""What the paper's tables call the rows, in their order."""
+"""The paper's names of the rows, in its order."""
 SPREAD = "In parentheses, the sample standard deviation over {}. Scores from 0 to 100."
 FIRST_TABLES = {
     "voyage": 2, "runs": 4, "temperature": 5, "prompt version": 6, "reasoning strategy": 7,
 }  # fmt: skip
-"""The numbers of GPT-3.5's tables, by what each shows."""
-FOR_GPT_ALONE = ("voyage", "reasoning strategy")
-"""What the paper shows of no other model."""
+"""The numbers of GPT-3.5's tables by content."""
+ONLY_GPT = ("voyage", "reasoning strategy")
+"""The tables that the paper has for no other model."""
 RUNS = 5
-"""Runs in the paper's Table 4."""
+"""The number of runs in the paper's Table 4."""
 
 
 class PaperModel(NamedTuple):
     """A model of Table 1.
 
     Attributes:
-        key: what its column and rows are called, as in the roster ``gama``.
-        family, version: what stands over its column.
-        further: by how much the numbers of its own tables exceed GPT-3.5's; None if it has none.
+        key: the name of its column and rows, as in the roster ``gama``.
+        family, version: the two headings of its column.
+        further: the offset of its own table numbers from GPT-3.5's; None if it has no tables.
     """
 
     key: str
@@ -68,11 +68,11 @@ MODELS = {
     "mixtral8x22b": PaperModel("mixtral-8x22b", "Mixtral", "8x22B"),
     "qwen272b": PaperModel("qwen-2-72b", "Qwen-2", "72B"),
 }
-"""By what models' short names begin with, small letters and digits alone."""
+"""By prefix of models' short names (only lower-case letters and digits)."""
 
 
 def paper_model(name: str) -> PaperModel | None:
-    """The paper's model of a name, if it is one of the 13.
+    """Return the paper's model with this name, or None if it is not one of the 13.
 
     >>> paper_model("openrouter/meta-llama/llama-3.1-70b-instruct").version
     '70B'
@@ -80,44 +80,45 @@ def paper_model(name: str) -> PaperModel | None:
     True
     """
     short = re.sub(r"[^a-z0-9]", "", name.rpartition("/")[2].lower()).removeprefix("meta")
-    return next((one for start, one in MODELS.items() if short.startswith(start)), None)
+    return next((model for start, model in MODELS.items() if short.startswith(start)), None)
 
 
 def by_default(entry: Mapping[str, Any]) -> bool:
-    """Whether a player's settings are those that the paper's experiments start from."""
-    usual = {"temperature": 1, "style": "v1", "chain_of_thought": None, "persona": None}
-    return all(entry.get(name) in (None, value) for name, value in usual.items())
+    """Return whether a player's settings are the defaults of the paper's experiments."""
+    defaults = {"temperature": 1, "style": "v1", "chain_of_thought": None, "persona": None}
+    return all(entry.get(name) in (None, value) for name, value in defaults.items())
 
 
 def shown(evidence: Evidence, labels: Sequence[str]) -> dict[str, PaperModel | None]:
-    """Those of some players who stand in Tables 1, 4 and 8, with the paper's model that each is.
+    """Return the players in Tables 1, 4 and 8, each with the corresponding model of the paper.
 
-    A model under a treatment is left out where it is there without. Of two players who are the
-    same model neither has the paper's name.
+    A model with a treatment is omitted if it is also present without one. If two players are the
+    same model, neither gets the paper's name.
     """
-    known, wanted = entries(evidence), chosen(evidence, evidence.labels)
-    models = {one: str(known.get(one, {}).get("model") or one) for one in labels}
-    plainly = {models[one] for one in labels if by_default(known.get(one, {}))}
-    kept = [
-        one for one in labels
-        if one in wanted and (by_default(known.get(one, {})) or models[one] not in plainly)
+    players, selected = entries(evidence), selected_labels(evidence, evidence.labels)
+    models = {label: str(players.get(label, {}).get("model") or label) for label in labels}
+    untreated = {models[label] for label in labels if by_default(players.get(label, {}))}
+    included = [
+        label for label in labels
+        if label in selected
+        and (by_default(players.get(label, {})) or models[label] not in untreated)
     ]  # fmt: skip
-    found = [paper_model(models[one]) for one in kept]
+    matching = [paper_model(models[label]) for label in included]
     return {
-        one: model if found.count(model) == 1 else None
-        for one, model in zip(kept, found, strict=True)
+        label: model if matching.count(model) == 1 else None
+        for label, model in zip(included, matching, strict=True)
     }
 
 
 def leaderboard(
     evidence: Evidence, means: pl.DataFrame, order: Sequence[str]
 ) -> Iterator[ReportTable]:
-    """Table 1: a row a game, a column a model, those of the paper first and in its order.
+    """Yield Table 1, with a row per game and a column per model, the paper's models first.
 
     Args:
-        evidence: says who stands in it.
-        means: as :func:`.scores` makes them.
-        order: the players, the best first.
+        evidence: determines which players are shown.
+        means: from :func:`.scores`.
+        order: the players, from the best.
     """
     columns = _in_paper_order(shown(evidence, order))
     if not columns:
@@ -136,42 +137,45 @@ def leaderboard(
 
 
 def _in_paper_order(players: Mapping[str, PaperModel | None]) -> dict[str, PaperModel | None]:
-    places: list[PaperModel | None] = [*MODELS.values(), None]
-    order = sorted(players, key=lambda label: places.index(players[label]))
+    positions: list[PaperModel | None] = [*MODELS.values(), None]
+    order = sorted(players, key=lambda label: positions.index(players[label]))
     return {label: players[label] for label in order}
 
 
 def _with_spread(means: pl.DataFrame, keys: Mapping[str, str]) -> pl.DataFrame:
-    """Scores by game with players in columns, each with its spread in place of an error."""
-    own = means.filter(pl.col("player").is_in(list(keys))).select(
+    """Return scores by game with a column per player, each with its spread instead of an error."""
+    selected = means.filter(pl.col("player").is_in(list(keys))).select(
         "game", pl.col("player").replace_strict(keys), "score",
         pl.col("score.spread").alias(f"score{ERROR}"),
     )  # fmt: skip
-    return side_by_side(own, "score", "player")
+    return side_by_side(selected, "score", "player")
 
 
 def _rows(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows in the paper's order, with its titles first."""
-    place = pl.col("game").replace_strict(list(GAMES), range(len(GAMES)))
-    return frame.sort(place).select(pl.col("game").replace_strict(GAMES).alias("title"), pl.all())
+    """Return the rows in the paper's order, with its titles first."""
+    position = pl.col("game").replace_strict(list(GAMES), range(len(GAMES)))
+    return frame.sort(position).select(
+        pl.col("game").replace_strict(GAMES).alias("title"), pl.all()
+    )
 
 
 def voyages(evidence: Evidence, ballots: pl.DataFrame) -> Iterator[ReportTable]:
-    """Table 2 for each player: a row a ballot, a column a pirate, with a dash for who is overboard.
+    """Yield Table 2 for each player: a row per ballot and a column per pirate.
 
-    A voyage is one of many, so that the printed one is no match for its cells.
+    Pirates who have been thrown overboard have a dash. Each voyage is random, so that its cells
+    can't be compared with the printed one.
 
     Args:
-        evidence: says for whom.
-        ballots: one row a ballot of a player ``who``: its number, a text for each ``pirate`` that
-            still sails, ``plan_distance`` in coins and ``vote_accuracy``, a share.
+        evidence: determines which players are shown.
+        ballots: one row per ballot of a player ``who``: its number, a text for each remaining
+            ``pirate``, ``plan_distance`` in coins and ``vote_accuracy`` (a share).
     """
     pirates = [name for name in ballots.columns if name.startswith("pirate ")]
     columns = (
         Header("ballot", "Pirate rank"),
         *(Header(name, name.removeprefix("pirate ")) for name in pirates),
-        Header("plan_distance", "S8P", "", 0, "The distance of the plan from the best one."),
-        Header("vote_accuracy", "S8V", "", 2, "The share of right votes."),
+        Header("plan_distance", "S8P", "", 0, "The distance of the plan from the optimal one."),
+        Header("vote_accuracy", "S8V", "", 2, "The share of correct votes."),
     )
     for label, model in shown(
         evidence, ballots["who"].unique(maintain_order=True).to_list()
@@ -181,29 +185,30 @@ def voyages(evidence: Evidence, ballots: pl.DataFrame) -> Iterator[ReportTable]:
             pl.col(pirates).str.replace("\u00a0", "").fill_null("-"),
             "plan_distance", "vote_accuracy",
         )  # fmt: skip
-        name, printed = _of_model("voyage", model, label)
+        name, printed = _table_number("voyage", model, label)
         yield ReportTable(
             name, f"A voyage of {label}", frame, columns,
-            "S8P: how far the plan is from the best one, in coins. S8V: the share of right votes.",
+            "S8P: the plan's distance from the optimal one, in coins. S8V: the share of correct "
+            "votes.",
             printed=printed,
         )  # fmt: skip
 
 
 def runs(evidence: Evidence, means: pl.DataFrame, by_run: pl.DataFrame) -> Iterator[ReportTable]:
-    """Tables 4, 10, 14 and 18: a column a run, then the mean of all runs with their spread.
+    """Yield Tables 4, 10, 14 and 18: a column per run, then the mean of all runs with its spread.
 
-    A table for each player who has played all games here.
+    There is a table for each player that has played all games of the study.
 
     Args:
-        evidence: says for whom.
-        means: as :func:`.scores` makes them.
-        by_run: one row a player, game and ``run``.
+        evidence: determines which players are shown.
+        means: from :func:`.scores`.
+        by_run: one row per player, game and ``run``.
     """
     ranked = means.filter(game=OVERALL)["player"].to_list()
     for label, model in shown(evidence, ranked).items():
-        own = by_run.filter(player=label)
-        numbers = sorted(own["run"].unique())[:RUNS]
-        wide = own.filter(pl.col("run").is_in(numbers)).select(
+        scores = by_run.filter(player=label)
+        numbers = sorted(scores["run"].unique())[:RUNS]
+        wide = scores.filter(pl.col("run").is_in(numbers)).select(
             "game", pl.format("run {}", "run").alias("run"), "score"
         )  # fmt: skip
         wide = side_by_side(wide, "score", "run").join(
@@ -217,7 +222,7 @@ def runs(evidence: Evidence, means: pl.DataFrame, by_run: pl.DataFrame) -> Itera
             Header(f"run {number}", title, "", 1)
             for number, title in zip(numbers, titles, strict=True)
         ]
-        name, printed = _of_model("runs", model, label)
+        name, printed = _table_number("runs", model, label)
         yield as_printed(evidence, PAPER, ReportTable(
             name, f"Scores by run: {label}", _rows(wide),
             (Header("title", "Game"), *headers, Header("average", "Average", "", 1)),
@@ -228,16 +233,16 @@ def runs(evidence: Evidence, means: pl.DataFrame, by_run: pl.DataFrame) -> Itera
 def treatments(
     evidence: Evidence, setting: str, name: str, frame: pl.DataFrame, values: Mapping[str, str]
 ) -> ReportTable:
-    """Tables 5 to 7 and their like for three more models: a column a value, then mean and spread.
+    """Return Table 5 to 7 (also for further models): a column per value, then mean and spread.
 
-    As in the paper, there is no overall score of prompt versions, and no mean of ways to reason.
+    As in the paper, prompt versions have no overall score, and reasoning strategies have no mean.
 
     Args:
         evidence: may ask for the printed values.
-        setting: what players differ in.
-        name: the model that they have in common.
-        frame: one row a game, with a column for each value, ``mean`` and ``spread``.
-        values: what is shown over each of these columns, by column.
+        setting: the setting in which the players differ.
+        name: the model that they share.
+        frame: one row per game, with a column for each value, ``mean`` and ``spread``.
+        values: the heading of each of these columns, by column.
     """
     reasoning, versions = setting == "reasoning strategy", setting == "prompt version"
     rows = frame.filter(pl.col("game") != OVERALL) if versions else frame
@@ -247,15 +252,16 @@ def treatments(
         headers.append(Header("average", "Average", "", 1))
     rows = _rows(rows.drop("title").rename({"mean": "average", "spread": f"average{ERROR}"}))
     caption = "Scores from 0 to 100." if reasoning else SPREAD.format("the columns")
-    own, printed = _of_model(setting, paper_model(name), name)
+    table_name, printed = _table_number(setting, paper_model(name), name)
     return as_printed(evidence, PAPER, ReportTable(
-        own, f"Scores by {setting}: {name}", rows, (Header("title", "Game"), *headers), caption,
+        table_name, f"Scores by {setting}: {name}", rows, (Header("title", "Game"), *headers),
+        caption,
         printed=printed,
     ))  # fmt: skip
 
 
 def _treatment_title(setting: str, value: str) -> str:
-    """What the paper calls a value.
+    """Return the paper's name of a value.
 
     >>> [_treatment_title("temperature", "0"), _treatment_title("prompt version", "v1")]
     ['0.0', 'V1 (Default)']
@@ -269,17 +275,17 @@ def _treatment_title(setting: str, value: str) -> str:
     return "CoT" if value == "CoT step by step" else value[:1].upper() + value[1:]
 
 
-def _of_model(kind: str, model: PaperModel | None, name: str) -> tuple[str, str]:
-    """A table's name, and what of the paper it is: the model's own table, else GPT-3.5's.
+def _table_number(kind: str, model: PaperModel | None, name: str) -> tuple[str, str]:
+    """Return a table's name and its number in the paper: the model's own table, or else GPT-3.5's.
 
-    >>> _of_model("runs", paper_model("gemini-1.5-pro"), "mine")
+    >>> _table_number("runs", paper_model("gemini-1.5-pro"), "mine")
     ('table-14', 'Table 14')
-    >>> _of_model("voyage", paper_model("gemini-1.5-pro"), "mine")
+    >>> _table_number("voyage", paper_model("gemini-1.5-pro"), "mine")
     ('table-2-mine', 'Table 2')
     """
     number = FIRST_TABLES[kind]
     further = model.further if model else None
-    if further is None or (further and kind in FOR_GPT_ALONE):
+    if further is None or (further and kind in ONLY_GPT):
         return f"table-{number}-{anchor(name)}".lower(), f"Table {number}"
     return f"table-{number + further}", f"Table {number + further}"
 
@@ -293,12 +299,12 @@ def _rates(values: Sequence[float]) -> str:
 
 
 class PaperSetting(NamedTuple):
-    """What Table 8 varies of a game.
+    """The parameters that Table 8 varies in a game.
 
     Attributes:
-        symbol: what stands over its columns.
-        parameters: those that vary.
-        title: what stands over a column, from its values of the parameters.
+        symbol: the heading of its columns.
+        parameters: the parameters that vary.
+        title: the heading of a column, given the values of the parameters.
     """
 
     symbol: str
@@ -323,43 +329,44 @@ SETTINGS = {
 
 
 def settings(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[ReportTable]:
-    """Tables 8, 13, 17 and 21, of one game: a column a setting and the mean of all, a row a model.
+    """Yield Tables 8, 13, 17 and 21 of one game: a column per setting with their mean, a row per
+    model.
 
-    Only what the paper varies tells columns apart; all else is at its default. There is no table of
-    fewer than two such settings.
+    Only the parameters that the paper varies distinguish columns; all others have their defaults.
+    There is no table with fewer than two settings.
 
     Args:
-        evidence: says who stands in it.
-        game: which.
-        means: one row a player and ``configuration``, in the order of settings.
+        evidence: determines which players are shown.
+        game: the game.
+        means: one row per player and ``configuration``, in the order of settings.
     """
-    of = SETTINGS[game]
+    setting = SETTINGS[game]
     titles = _setting_titles(evidence, game)
     players = shown(evidence, means["player"].unique(maintain_order=True).to_list())
-    own = means.filter(
+    selected = means.filter(
         pl.col("configuration").is_in(list(titles)), pl.col("player").is_in(list(players))
     )
-    columns = {titles[key]: f"{plain(of.parameters[0])} {titles[key]}"
-               for key in own["configuration"].unique(maintain_order=True)}  # fmt: skip
+    columns = {titles[key]: f"{plain(setting.parameters[0])} {titles[key]}"
+               for key in selected["configuration"].unique(maintain_order=True)}  # fmt: skip
     if len(columns) < 2:
         return
     wide = side_by_side(
-        own.select(
+        selected.select(
             pl.col("player").replace_strict(
-                {one: model.key if model else one for one, model in players.items()}
+                {label: model.key if model else label for label, model in players.items()}
             ),
             pl.col("configuration").replace_strict(titles).replace_strict(columns).alias("key"),
             "score",
         ),
         "score", "key",
     )  # fmt: skip
-    every = pl.concat_list(list(columns.values())).list
-    whole = pl.all_horizontal(pl.col(key).is_not_null() for key in columns.values())
+    values = pl.concat_list(list(columns.values())).list
+    complete = pl.all_horizontal(pl.col(key).is_not_null() for key in columns.values())
     frame = wide.with_columns(
-        pl.when(whole).then(every.mean()).alias("average"),
-        pl.when(whole).then(every.std()).alias(f"average{ERROR}"),
+        pl.when(complete).then(values.mean()).alias("average"),
+        pl.when(complete).then(values.std()).alias(f"average{ERROR}"),
     )
-    headers = (Header(key, title, "", 1, group=of.symbol) for title, key in columns.items())
+    headers = (Header(key, title, "", 1, group=setting.symbol) for title, key in columns.items())
     yield as_printed(evidence, PAPER, ReportTable(
         f"table-8-{anchor(game.replace('_', '-'))}", f"Scores by setting: {GAMES[game]}", frame,
         (Header("player", "Player"), *headers, Header("average", "Average", "", 1)),
@@ -368,12 +375,12 @@ def settings(evidence: Evidence, game: str, means: pl.DataFrame) -> Iterator[Rep
 
 
 def _setting_titles(evidence: Evidence, game: str) -> dict[str, str]:
-    """What Table 8 calls the settings, by configuration; none where something else differs."""
-    of, defaults = SETTINGS[game], game_box(game).rules().model_dump(mode="json")
-    known = parameters_in(evidence.scored(game))
-    others = [name for name in varying(known) if name not in of.parameters]
+    """Return Table 8's names of settings by configuration; others are omitted."""
+    setting, defaults = SETTINGS[game], get_game(game).rules().model_dump(mode="json")
+    configurations = parameters_in(evidence.scored(game))
+    fixed_names = [name for name in varying(configurations) if name not in setting.parameters]
     return {
-        key: of.title(*(values[name] for name in of.parameters))
-        for key, values in known.items()
-        if all(values[name] == defaults.get(name) for name in others)
+        key: setting.title(*(values[name] for name in setting.parameters))
+        for key, values in configurations.items()
+        if all(values[name] == defaults.get(name) for name in fixed_names)
     }

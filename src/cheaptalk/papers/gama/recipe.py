@@ -1,4 +1,4 @@
-"""GAMA-Bench: the leaderboard of eight games, its robustness, and play round by round."""
+"""Recipe for GAMA-Bench: the leaderboard of eight games, its robustness, and play by round."""
 
 from cheaptalk.papers.gama.human_baseline import NUMBERS, people, told
 from cheaptalk.papers.gama.leaderboard import leaderboard, runs_apart
@@ -19,22 +19,22 @@ RECIPE: Recipe = Recipe(
     (
         PLAYED,
         RecipePart("Leaderboard", "Table 1", leaderboard),
-        RecipePart("Runs", "Table 4, Figure 3", runs_apart),
+        RecipePart("Scores by run", "Table 4, Figure 3", runs_apart),
         RecipePart("Temperatures", "Table 5, Figure 4", temperatures),
         RecipePart("Prompt versions", "Table 6, Figure 5", versions),
         RecipePart("Reasoning strategies", "Table 7, Figure 6", strategies),
-        RecipePart("Other settings of players", "", others),
+        RecipePart("Other player settings", "", others),
         RecipePart("Game settings", "Table 8, Figure 7", settings),
-        RecipePart("Round by round", "Figures 1 and 10", rounds),
-        RecipePart("One run of each player", "Figures 1 and 10", single_runs),
+        RecipePart("Choices by round", "Figures 1 and 10", rounds),
+        RecipePart("One run per player", "Figures 1 and 10", single_runs),
         RecipePart("Battles", "Figure 2", battles),
         RecipePart("Pirates", "Table 2", pirates),
-        RecipePart("Against others", "Figure 11", against),
-        RecipePart("Told of the others", "Appendix G", told),
-        RecipePart("People's numbers", "Section 4.3", people),
-        RecipePart("Mixed tables", "", mixed),
+        RecipePart("Choices in mixed groups", "Figure 11", against),
+        RecipePart("Information about other players", "Appendix G", told),
+        RecipePart("Comparison with people", "Section 4.3", people),
+        RecipePart("Payoffs in mixed groups", "", mixed),
     ),
-    measures=("score", *NUMBERS, *ENDS, *BALLOTS),
+    metrics=("score", *NUMBERS, *ENDS, *BALLOTS),
     options=OPTIONS,
     games=tuple(GAMES),
 )

@@ -1,4 +1,4 @@
-"""Robustness and generalisation: players who differ in a setting, and games that do."""
+"""Robustness and generalisation: players with different settings, and games with different ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -27,31 +27,33 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
 from cheaptalk.reports.recipes.parts import Charts, Lacking
 from cheaptalk.reports.recipes.tables import Header, ReportTable
-from cheaptalk.rules import game_box
+from cheaptalk.rules import get_game
 from cheaptalk.statistics import pairwise_tests
 from cheaptalk.text import capital, plain, readable
 
 REASONING = "reasoning strategy"
 VERSION = "prompt version"
 TEMPERATURE = "temperature"
-CALLED = {"chain_of_thought": REASONING, "persona": REASONING, "style": VERSION}
-"""Settings that are called otherwise here; those of one name are one treatment."""
+ALIASES = {"chain_of_thought": REASONING, "persona": REASONING, "style": VERSION}
+"""Settings with another name in tables; settings with the same name are one treatment."""
 IDENTITY = ("model", "strategy", "person", "recorded", "experiment")
-"""Settings in which players differ who are others altogether."""
+"""Settings that make players different players rather than treatments of one player."""
 PAPER = {TEMPERATURE: "1", VERSION: "v1"}
-"""What imported players who are left alone have, and some of the paper's experiments again."""
-LEFT = "default"
-"""The value of a setting that is left alone."""
-ROSTER = ", as the roster gama-treatments does"
+"""The settings of imported players without a treatment; some of the paper's experiments repeat
+them.
+"""
+UNTREATED = "default"
+"""The value of a setting that is not set."""
+ROSTER = " (see the roster gama-treatments)"
 
 
 class SettingFamily(NamedTuple):
-    """Players who differ in one setting alone.
+    """Players who differ in exactly one setting.
 
     Attributes:
-        setting: which one.
-        name: the model or strategy that they have in common.
-        values: the setting's value as it is shown, by label, in order.
+        setting: the setting.
+        name: the model or strategy that they share.
+        values: the readable value of the setting by label, in order.
     """
 
     setting: str
@@ -60,7 +62,7 @@ class SettingFamily(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The setting as people read it."""
+        """The readable name of the setting."""
         if self.game is None:
             return capital(self.setting)
         return (
@@ -69,115 +71,120 @@ class SettingFamily(NamedTuple):
 
     @property
     def game(self) -> str | None:
-        """The only game that the setting is about, if it is a scripted strategy's for one."""
+        """The only game that the setting affects, if it is a scripted strategy's for one game."""
         first, _, rest = self.setting.partition(".")
         return rest.partition(".")[0] if first == "strategies" else None
 
 
 def temperatures(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Scores of players who differ in their temperature alone.
+    """Report scores of players who differ only in temperature.
 
-    Mean and spread are over the temperatures, each of which counts once; the spread is a sample
-    standard deviation. Intervals are as on the leaderboard.
+    Mean and spread are over temperatures, each of which counts once; the spread is a sample
+    standard deviation. Confidence intervals are as on the leaderboard.
     """
     yield from _shown(evidence, [TEMPERATURE], "temperature", f"temperature: 0{ROSTER}")
 
 
 def versions(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Scores of players who differ in the style of the prompts alone, such as v1 to v5.
+    """Report scores of players who differ only in prompt style, such as v1 to v5.
 
-    Mean and spread are over the versions, each of which counts once; the spread is a sample
-    standard deviation. Intervals are as on the leaderboard.
+    Mean and spread are over styles, each of which counts once; the spread is a sample standard
+    deviation. Confidence intervals are as on the leaderboard.
     """
-    yield from _shown(evidence, [VERSION], "the style of their prompts", f"style: v2{ROSTER}")
+    yield from _shown(evidence, [VERSION], "prompt style", f"style: v2{ROSTER}")
 
 
 def strategies(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Scores of players who are told how to think, or who to be, and of those who are not.
+    """Report scores of players with and without instructions on how to think or whom to imitate.
 
-    Mean and spread are over these ways, each of which counts once; the spread is a sample
-    standard deviation. Intervals are as on the leaderboard. The pirate row of the paper's Table 7
-    is no experiment: its recorded games are copies of plain runs.
+    Mean and spread are over these strategies, each of which counts once; the spread is a sample
+    standard deviation. Confidence intervals are as on the leaderboard. The pirate row of the
+    paper's Table 7 isn't an experiment: its recorded games are copies of default runs.
     """
-    wanted = "how they are told to think or who to be"
-    yield from _shown(evidence, [REASONING], wanted, f"chain_of_thought: step_by_step{ROSTER}")
+    difference = "chain of thought or persona"
+    yield from _shown(evidence, [REASONING], difference, f"chain_of_thought: step_by_step{ROSTER}")
 
 
 def others(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Scores of players who differ in any other setting alone, of a model or of a script.
+    """Report scores of players who differ in exactly one other setting of a model or script.
 
-    Mean and spread are over the values, each of which counts once; the spread is a sample
-    standard deviation. Intervals are as on the leaderboard.
+    Mean and spread are over its values, each of which counts once; the spread is a sample standard
+    deviation. Confidence intervals are as on the leaderboard.
     """
-    rest = {one.setting for one in families(entries(evidence))} - {TEMPERATURE, VERSION, REASONING}
-    yield from _shown(evidence, sorted(rest), "any other setting", "history: {last: 5}")
+    settings = {family.setting for family in families(entries(evidence))}
+    further = sorted(settings - {TEMPERATURE, VERSION, REASONING})
+    yield from _shown(evidence, further, "any other setting", "history: {last: 5}")
 
 
 def _shown(
-    evidence: Evidence, settings: Sequence[str], wanted: str, example: str
+    evidence: Evidence, settings: Sequence[str], difference: str, example: str
 ) -> Iterator[ReportTable | Charts]:
-    """A table for each family that differs in one of these settings, then a figure a setting."""
+    """Yield a table for each family that differs in one of these settings, then a figure per
+    setting.
+    """
     runs = default_runs(scored(evidence))
-    again = {} if evidence.players else PAPER
+    default = {} if evidence.players else PAPER
     present = set(runs["player"])
-    found = []
+    results = []
     for family in families(entries(evidence)):
-        kept = {label: value for label, value in family.values.items() if label in present}
-        if family.setting in settings and len(kept) > 1:
-            here = family._replace(values=kept)
-            means = scores(own := _of(runs, here))
-            if own["game"].n_unique() == 1:
+        values = {label: value for label, value in family.values.items() if label in present}
+        if family.setting in settings and len(values) > 1:
+            played = family._replace(values=values)
+            means = scores(matches := _family_runs(runs, played))
+            if matches["game"].n_unique() == 1:
                 means = means.filter(pl.col("game") != OVERALL)
-            found.append((here, means))
-    if not found:
+            results.append((played, means))
+    if not results:
         raise Lacking(
-            f"no two players who have finished differ in {wanted} alone; add one that differs, "
-            f"such as by {example}"
+            f"no two players with finished matches differ only in {difference}; add one, for "
+            f"example with {example}"
         )
-    for family, means in found:
-        table = _table(family, means, again.get(family.setting))
+    for family, means in results:
+        table = _table(family, means, default.get(family.setting))
         yield table
         if family.setting in paper_tables.FIRST_TABLES:
-            yield _in_paper_form(evidence, family, table.frame, again.get(family.setting))
+            yield _in_paper_form(evidence, family, table.frame, default.get(family.setting))
         yield from _tests(family, runs, evidence)
-    for setting in dict.fromkeys(family.setting for family, _ in found):
-        of = [one for one in found if one[0].setting == setting]
+    for setting in dict.fromkeys(family.setting for family, _ in results):
+        group = [result for result in results if result[0].setting == setting]
         yield Charts(
-            anchor(setting), f"{of[0][0].title} and scores",
-            [_panel(game, of) for game in TITLES if any(game in set(one["game"]) for _, one in of)],
-            "Whiskers are 95 % intervals." + " A line a group of players." * (len(of) > 1),
+            anchor(setting), f"Scores by {group[0][0].title}",
+            [_panel(game, group) for game in TITLES
+             if any(game in set(means["game"]) for _, means in group)],
+            "Whiskers are 95 % confidence intervals."
+            + " One line per group of players." * (len(group) > 1),
         )  # fmt: skip
 
 
-def _of(runs: pl.DataFrame, family: SettingFamily) -> pl.DataFrame:
-    """A family's matches, of one game where only that one tells its players apart."""
-    own = runs.filter(pl.col("player").is_in(list(family.values)))
-    return own.filter(pl.col("game") == family.game) if family.game else own
+def _family_runs(runs: pl.DataFrame, family: SettingFamily) -> pl.DataFrame:
+    """Return a family's matches, only of one game if that game alone distinguishes its players."""
+    matches = runs.filter(pl.col("player").is_in(list(family.values)))
+    return matches.filter(pl.col("game") == family.game) if family.game else matches
 
 
 def _name(family: SettingFamily) -> str:
     return anchor(f"{family.setting}-{family.name}").lower()
 
 
-def _table(family: SettingFamily, means: pl.DataFrame, again: str | None) -> ReportTable:
-    """Scores by value.
+def _table(family: SettingFamily, means: pl.DataFrame, default: str | None) -> ReportTable:
+    """Return scores by value.
 
     Args:
-        again: the value that those left alone have, too, and which counts once.
+        default: the value that untreated players also have, and which counts once.
     """
     keys = {f"{family.setting} {value}": value for value in family.values.values()}
     named = dict(zip(family.values, keys, strict=True))
-    found = means.with_columns(
+    renamed = means.with_columns(
         pl.col("player").replace_strict(named), title=pl.col("game").replace_strict(TITLES)
     )
-    frame = side_by_side(found, "score", "player")
+    frame = side_by_side(renamed, "score", "player")
     columns = {value: pl.col(key) for key, value in keys.items()}
-    if again in columns and LEFT in columns:
-        columns[again] = pl.coalesce(columns[again], columns.pop(LEFT))
-    every = pl.concat_list(list(columns.values())).list
-    whole = pl.all_horizontal(one.is_not_null() for one in columns.values())
+    if default in columns and UNTREATED in columns:
+        columns[default] = pl.coalesce(columns[default], columns.pop(UNTREATED))
+    cells = pl.concat_list(list(columns.values())).list
+    complete = pl.all_horizontal(column.is_not_null() for column in columns.values())
     frame = frame.with_columns(
-        mean=pl.when(whole).then(every.mean()), spread=pl.when(whole).then(every.std())
+        mean=pl.when(complete).then(cells.mean()), spread=pl.when(complete).then(cells.std())
     )
     return ReportTable(
         _name(family),
@@ -192,88 +199,88 @@ def _table(family: SettingFamily, means: pl.DataFrame, again: str | None) -> Rep
 
 
 def _in_paper_form(
-    evidence: Evidence, family: SettingFamily, frame: pl.DataFrame, again: str | None
+    evidence: Evidence, family: SettingFamily, frame: pl.DataFrame, default: str | None
 ) -> ReportTable:
-    """Tables 5 to 7; what is left alone fills the gaps of the value that is the same."""
+    """Return Tables 5 to 7; untreated players fill the gaps of the equal value."""
     keys = {f"{family.setting} {value}": value for value in family.values.values()}
-    left, same = f"{family.setting} {LEFT}", f"{family.setting} {again}"
-    if left in keys and same in keys:
-        del keys[left]
-        frame = frame.with_columns(pl.coalesce(same, left).alias(same))
+    untreated, same = f"{family.setting} {UNTREATED}", f"{family.setting} {default}"
+    if untreated in keys and same in keys:
+        del keys[untreated]
+        frame = frame.with_columns(pl.coalesce(same, untreated).alias(same))
     return paper_tables.treatments(evidence, family.setting, family.name, frame, keys)
 
 
 def _tests(family: SettingFamily, runs: pl.DataFrame, evidence: Evidence) -> Iterator[ReportTable]:
-    """Differences between every two values, over all games, where each has a second run."""
-    found = by_run(_of(runs, family))
-    kept = found.filter(pl.col("game") == (family.game or OVERALL))
-    if kept.is_empty() or kept["player"].n_unique() < 2:
+    """Yield tests of differences between all values over all games, if each has several runs."""
+    single = by_run(_family_runs(runs, family))
+    selected = single.filter(pl.col("game") == (family.game or OVERALL))
+    if selected.is_empty() or selected["player"].n_unique() < 2:
         return
-    if kept.group_by("player", maintain_order=True).len()["len"].min() == 1:
+    if selected.group_by("player", maintain_order=True).len()["len"].min() == 1:
         return
-    named = kept.with_columns(pl.col("player").replace_strict(family.values))
+    named = selected.with_columns(pl.col("player").replace_strict(family.values))
     tests = pairwise_tests(
         named, "score", "player", paired=False, cluster=["run"], draws=evidence.draws,
         seed=evidence.seed,
     )  # fmt: skip
     columns = (
-        Header("first", "Value"), Header("second", "Other value"),
+        Header("first", "Value"), Header("second", "Compared with"),
         Header("difference", "Difference", "of means", 1), Header("p", "p", "", 3),
-        Header("p_holm", "p corrected", "Holm's rule", 3),
-        Header("n_first", "Runs", "", 0), Header("n_second", "Other's runs", "", 0),
+        Header("p_holm", "p, corrected", "Holm", 3),
+        Header("n_first", "Runs", "", 0), Header("n_second", "Runs compared with", "", 0),
     )  # fmt: skip
     yield ReportTable(
         f"{_name(family)}-tests", f"{family.title}: differences for {family.name}",
-        tests.frame, columns, "Unpaired permutation tests, two-sided, of runs' mean scores.",
+        tests.frame, columns, "Two-sided unpaired permutation tests of the runs' mean scores.",
         tests.notes,
     )  # fmt: skip
 
 
-def _panel(game: str, found: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> Chart:
+def _panel(game: str, results: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> Chart:
     layers = []
-    for place, (family, means) in enumerate(found):
+    for index, (family, means) in enumerate(results):
         rows = {row["player"]: row for row in means.filter(game=game).iter_rows(named=True)}
         shown = [rows[label] | {"value": value} for label, value in family.values.items()
                  if label in rows]  # fmt: skip
-        layers.append(marked_line(family.name, shown, place, "value"))
-    values = dict.fromkeys(value for family, _ in found for value in family.values.values())
+        layers.append(marked_line(family.name, shown, index, "value"))
+    values = dict.fromkeys(value for family, _ in results for value in family.values.values())
     return Chart(TITLES[game], UNIT, layers, Axis(names=tuple(values)))
 
 
 def families(players: Mapping[str, Mapping[str, Any]]) -> list[SettingFamily]:
-    """All sets of two players or more who differ in one setting, by setting.
+    """Return all sets of at least two players who differ in one setting, by setting.
 
     Args:
         players: a study's entries by label.
 
-    >>> found = families({"a": {"model": "vllm/x", "temperature": 0.2},
-    ...                   "b": {"model": "vllm/x", "temperature": 0}, "c": {"model": "vllm/y"}})
-    >>> [(one.setting, one.name, one.values) for one in found]
+    >>> result = families({"a": {"model": "vllm/x", "temperature": 0.2},
+    ...                    "b": {"model": "vllm/x", "temperature": 0}, "c": {"model": "vllm/y"}})
+    >>> [(family.setting, family.name, family.values) for family in result]
     [('temperature', 'x', {'b': '0', 'a': '0.2'})]
     """
     settings = {label: dict(_settings(entry)) for label, entry in players.items()}
-    names = dict.fromkeys(name for of in settings.values() for name in of)
-    found = []
+    names = dict.fromkeys(name for values in settings.values() for name in values)
+    result = []
     for name in names:
         if name.rpartition(".")[2] in IDENTITY:
             continue
-        alike: dict[str, list[str]] = {}
-        for label, of in settings.items():
-            rest = sorted((key, value) for key, value in of.items() if key != name)
-            alike.setdefault(str(rest), []).append(label)
-        for labels in alike.values():
+        groups: dict[str, list[str]] = {}
+        for label, values in settings.items():
+            other_values = sorted((key, value) for key, value in values.items() if key != name)
+            groups.setdefault(str(other_values), []).append(label)
+        for labels in groups.values():
             if len(labels) > 1:
-                values = {label: settings[label].get(name, LEFT) for label in labels}
-                found.append(SettingFamily(name, _common(settings[labels[0]]), _ordered(values)))
-    return found
+                values = {label: settings[label].get(name, UNTREATED) for label in labels}
+                result.append(SettingFamily(name, _common(settings[labels[0]]), _ordered(values)))
+    return result
 
 
 def _settings(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """An entry's settings as texts by name, those within others under ``outer.inner``."""
+    """Yield an entry's settings as texts by name; nested ones have names ``outer.inner``."""
     together: dict[str, list[str]] = {}
     for name, value in _leaves(entry):
         text = f"CoT {plain(value)}" if name == "chain_of_thought" else readable(value)
-        together.setdefault(CALLED.get(name.partition(".")[0], name), []).append(text)
+        together.setdefault(ALIASES.get(name.partition(".")[0], name), []).append(text)
     yield from ((name, " and ".join(texts)) for name, texts in together.items())
 
 
@@ -288,74 +295,75 @@ def _leaves(entry: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any
 
 
 def _common(settings: Mapping[str, str]) -> str:
-    """What players of these settings are called together."""
-    own = [value.rpartition("/")[2] for name, value in settings.items()
+    """Return the shared name of players with these settings."""
+    identities = [value.rpartition("/")[2] for name, value in settings.items()
            if name.rpartition(".")[2] in IDENTITY]  # fmt: skip
-    return own[0] if len(set(own)) == 1 else "scripted strategies"
+    return identities[0] if len(set(identities)) == 1 else "scripted strategies"
 
 
 def _ordered(values: dict[str, str]) -> dict[str, str]:
-    """Numbers by size and texts by name, with what is left alone first."""
-    order = sorted(values, key=lambda one: (values[one] != LEFT, _sortable(values[one])))
+    """Sort numbers by size and texts by name, with untreated players first."""
+    order = sorted(values, key=lambda label: (values[label] != UNTREATED, _sortable(values[label])))
     return {label: values[label] for label in order}
 
 
-MANY = 4
-"""Numbers in a list up to which all are shown."""
+MAX_NUMBERS = 4
+"""The maximum length of a list of numbers that is shown in full."""
 
 
 def settings(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """Scores of players alone at their tables, setting by setting of each game.
+    """Report the scores of players that fill all seats, for each setting of each game.
 
-    A setting is what varies in the game's parameters. Of imported games, those stand here that were
-    played in several settings, with the bar's feedback that the paper scores. Intervals are
-    clustered by deal (CR1, Student's t). The last rows take each setting once: the mean over
-    settings, and the spread, a sample standard deviation over settings. Figures show the same.
+    A setting is a combination of the parameters that vary. Of imported data, this includes the
+    games that were played with several settings, with the bar's feedback that the paper scores.
+    Confidence intervals are clustered by instance (CR1, Student's t). In the last rows each setting
+    counts once: the mean over settings, and the spread (a sample standard deviation over settings).
+    The figures show the same values.
     """
     runs = scored(evidence) if evidence.players else _several(evidence)
     several = [game for game in GAMES
                if runs.filter(pl.col("game") == game)["configuration"].n_unique() > 1]  # fmt: skip
     if not several:
         raise Lacking(
-            "no game was played alone in two settings; run the preset gama-settings, or give a "
-            "game a grid of parameters"
+            "no game was played with one player in all seats and two settings; run the preset "
+            "gama-settings, or add a grid of parameters to a game"
         )
     panels = []
     for game in several:
-        found = _settings_means(evidence, runs, game)
-        yield _settings_table(game, found)
-        yield from paper_tables.settings(evidence, game, found)
-        panels.append(_settings_panel(game, found))
-    yield Charts("settings", "Scores by setting", panels, "Whiskers are 95 % intervals.")
+        means = _settings_means(evidence, runs, game)
+        yield _settings_table(game, means)
+        yield from paper_tables.settings(evidence, game, means)
+        panels.append(_settings_panel(game, means))
+    yield Charts("settings", "Scores by setting", panels, "Whiskers are 95 % confidence intervals.")
 
 
 def _several(evidence: Evidence) -> pl.DataFrame:
-    """The imported matches of players in games that they played in several settings."""
+    """Return the imported matches of players in games that they played with several settings."""
     runs = scored(evidence)
     for game, name in VARIANTS.items():
         if evidence.played([game]):
-            default = getattr(game_box(game).rules(), name)
-            known = parameters_in(evidence.scored(game))
-            other = [key for key, values in known.items() if values[name] != default]
-            runs = runs.filter(~pl.col("configuration").is_in(other))
+            default = getattr(get_game(game).rules(), name)
+            configurations = parameters_in(evidence.scored(game))
+            excluded = [key for key, values in configurations.items() if values[name] != default]
+            runs = runs.filter(~pl.col("configuration").is_in(excluded))
     return runs.filter(pl.col("configuration").n_unique().over("player", "game") > 1)
 
 
 def _settings_means(evidence: Evidence, runs: pl.DataFrame, game: str) -> pl.DataFrame:
-    """One row a setting and player, settings in order of their values."""
-    own = runs.filter(pl.col("game") == game)
-    used = varied(evidence.scored(game).join(own, on="configuration", how="semi"))
-    order = sorted(used, key=lambda key: [_sortable(value) for value in used[key].values()])
+    """Return one row per setting and player, with settings in the order of their values."""
+    matches = runs.filter(pl.col("game") == game)
+    values = varied(evidence.scored(game).join(matches, on="configuration", how="semi"))
+    order = sorted(values, key=lambda key: [_sortable(value) for value in values[key].values()])
     parts = [
-        scores(own.filter(pl.col("configuration") == key)).filter(game=game)
-        .with_columns(configuration=pl.lit(key), setting=pl.lit(setting_text(used[key])))
+        scores(matches.filter(pl.col("configuration") == key)).filter(game=game)
+        .with_columns(configuration=pl.lit(key), setting=pl.lit(setting_text(values[key])))
         for key in order
     ]  # fmt: skip
     return pl.concat(parts)
 
 
 def setting_text(values: Mapping[str, Any]) -> str:
-    """A setting as people read it.
+    """Return a readable setting.
 
     >>> setting_text({"ratio": "1/2", "told": "smart"})
     'ratio 1/2, told smart'
@@ -366,28 +374,28 @@ def setting_text(values: Mapping[str, Any]) -> str:
 
 
 def _value_text(value: Any) -> str:
-    if isinstance(value, list) and len(value) > MANY:
+    if isinstance(value, list) and len(value) > MAX_NUMBERS:
         return f"{readable(value[0])} to {readable(value[-1])}"
     return readable(value)
 
 
 def _sortable(value: Any) -> tuple[int, float, str]:
-    """Where a value stands: numbers and fractions by size, then texts."""
-    over, _, under = str(value).partition("/")
+    """Return a sort key: numbers and fractions by size, then texts."""
+    numerator, _, denominator = str(value).partition("/")
     try:
-        return 0, float(over) / float(under or 1), ""
+        return 0, float(numerator) / float(denominator or 1), ""
     except (ValueError, ZeroDivisionError):
         return 1, 0.0, str(value)
 
 
-def _settings_table(game: str, found: pl.DataFrame) -> ReportTable:
-    players = found["player"].unique(maintain_order=True).to_list()
+def _settings_table(game: str, means: pl.DataFrame) -> ReportTable:
+    players = means["player"].unique(maintain_order=True).to_list()
     keys = {player: f"score {player}" for player in players}
-    named = found.with_columns(pl.col("player").replace_strict(keys))
+    named = means.with_columns(pl.col("player").replace_strict(keys))
     frame = side_by_side(named, "score", "player")
     last = [
-        frame.select(pl.lit(title).alias("setting"), *(of(key) for key in keys.values()))
-        for title, of in (("mean of the settings", pl.mean), ("spread over the settings", pl.std))
+        frame.select(pl.lit(title).alias("setting"), *(statistic(key) for key in keys.values()))
+        for title, statistic in (("mean over settings", pl.mean), ("spread over settings", pl.std))
     ]
     return ReportTable(
         f"settings-{anchor(game.replace('_', '-'))}", GAMES[game],
@@ -401,11 +409,11 @@ def _settings_table(game: str, found: pl.DataFrame) -> ReportTable:
     )  # fmt: skip
 
 
-def _settings_panel(game: str, found: pl.DataFrame) -> Chart:
-    order = found["setting"].unique(maintain_order=True).to_list()
-    players = found["player"].unique(maintain_order=True).to_list()
+def _settings_panel(game: str, means: pl.DataFrame) -> Chart:
+    order = means["setting"].unique(maintain_order=True).to_list()
+    players = means["player"].unique(maintain_order=True).to_list()
     layers = [
-        marked_line(player, found.filter(player=player).to_dicts(), place, "setting")
-        for place, player in enumerate(players)
+        marked_line(player, means.filter(player=player).to_dicts(), index, "setting")
+        for index, player in enumerate(players)
     ]
     return Chart(GAMES[game], UNIT, layers, Axis(names=tuple(order)))

@@ -1,4 +1,4 @@
-"""One run of each player, agent by agent, and what came of each round (Figures 1 and 10)."""
+"""One run of each player: the choices of each agent and the results of each round."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -12,20 +12,20 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Charts, Lacking
 from cheaptalk.text import fixed, plain
 
-MOST = 12
-"""Runs of a game that are drawn, the first by the name of their player."""
-ONE = ("player", "variant")
-"""What tells runs apart."""
+MAX_PANELS = 12
+"""The maximum number of plotted runs per game, in the order of player names."""
+RUN_KEYS = ("player", "variant")
+"""The columns that distinguish runs."""
 
 
 class RoundView(NamedTuple):
-    """What is drawn of a run by round.
+    """A plot of a run by round.
 
     Attributes:
-        title: what it is.
-        unit: of its numbers.
-        agent: what is drawn of each agent, a line each; None for nothing.
-        together: what is drawn of all agents of a round, by name.
+        title: the title.
+        unit: the unit of its values.
+        agent: the value of each agent, drawn as one line per agent; None for no lines.
+        together: the values of a round's agents together, by name.
     """
 
     title: str
@@ -70,61 +70,63 @@ VIEWS = {
         _agents("valuation less bid", "a round", SHADE), _agents("bids", "a round", BID),
     ),
 }  # fmt: skip
-"""What the figures show of each game."""
+"""The plots of each game."""
 
 
 def single_runs(evidence: Evidence) -> Iterator[Charts]:
-    """The first run of each player alone at its table, round by round.
+    """Plot each player's first run in which it fills all seats, by round.
 
-    Grey lines are single agents; a line in colour is of all agents of a round: their average, the
-    winning number (the one nearest to the target), the sum of bids, how many went to the bar, the
-    bill for each when it is shared. Bids are in multiples of the gold, contributions of the tokens.
-    The bar with explicit feedback and the auction at the second price stand apart.
+    Grey lines are single agents. A coloured line combines all agents of a round: their average, the
+    winning number (the one nearest to the target), the sum of bids, the attendance of the bar, or
+    the bill per person when it is shared. Bids are multiples of the gold, and contributions are
+    multiples of the tokens. The bar with explicit feedback and the second-price auction are shown
+    separately.
     """
     runs = default_runs(default_players(evidence.once(alone)), variants=True)
-    firsts = runs.sort("game", *ONE, "run").unique(
-        ["game", *ONE], keep="first", maintain_order=True
+    firsts = runs.sort("game", *RUN_KEYS, "run").unique(
+        ["game", *RUN_KEYS], keep="first", maintain_order=True
     )
     for game in CHOICES:
-        chosen = firsts.filter(game=game).select("match", *ONE)
-        if not chosen.is_empty():
-            yield _charts(evidence, game, chosen)
+        matches = firsts.filter(game=game).select("match_id", *RUN_KEYS)
+        if not matches.is_empty():
+            yield _charts(evidence, game, matches)
     if not set(CHOICES) & set(firsts["game"]):
-        raise Lacking("none of the six games in which all decide at once was played alone")
+        raise Lacking("none of the six simultaneous games was played with one player in all seats")
 
 
-def _charts(evidence: Evidence, game: str, chosen: pl.DataFrame) -> Charts:
-    """The first run of each player in a game, a panel a view of each."""
-    known = evidence.scored(game).select("match", "^game\\.(cheap|costly)_price$")
-    seats = evidence.once(by_round)[game].drop("player").drop_nulls("place")
+def _charts(evidence: Evidence, game: str, matches: pl.DataFrame) -> Charts:
+    """Return the panels of each player's first run in a game."""
+    prices = evidence.scored(game).select("match_id", "^game\\.(cheap|costly)_price$")
+    seats = evidence.once(by_round)[game].drop("player").drop_nulls("seat")
     panels = []
-    for match, *names in chosen.head(MOST).iter_rows():
+    for match, *names in matches.head(MAX_PANELS).iter_rows():
         rows = (
-            seats.filter(match=match)
-            .join(known, on="match", validate="m:1", maintain_order="left")
+            seats.filter(match_id=match)
+            .join(prices, on="match_id", validate="m:1", maintain_order="left")
             .sort("round")
         )
-        who = ", ".join(filter(None, names))
-        panels += [_panel(f"{who}: {view.title}", view, rows) for view in VIEWS[game]]
-    more = f" The first {MOST} of {len(chosen)} are drawn." * (len(chosen) > MOST)
+        title = ", ".join(filter(None, names))
+        panels += [_panel(f"{title}: {view.title}", view, rows) for view in VIEWS[game]]
+    cut = f" The first {MAX_PANELS} of {len(matches)} are shown." * (len(matches) > MAX_PANELS)
     name = f"single-runs-{game.replace('_', '-')}"
-    return Charts(name, f"{GAMES[game]}: one run of each player", panels, f"By round.{more}")
+    return Charts(name, f"{GAMES[game]}: one run per player", panels, f"By round.{cut}")
 
 
 def _panel(title: str, view: RoundView, rows: pl.DataFrame) -> Chart:
     layers = []
     if view.agent is not None:
-        own = rows.select("round", "place", value=view.agent)
+        values = rows.select("round", "seat", value=view.agent)
         layers += [
-            Line(_marks(plain(place), part), tone="rule", width=1, dots=False)
-            for (place,), part in own.group_by("place", maintain_order=True)
+            Line(_marks(plain(seat), part), tone="rule", width=1, dots=False)
+            for (seat,), part in values.group_by("seat", maintain_order=True)
         ]
     for tone, (name, value) in enumerate(view.together.items()):
-        every = rows.group_by("round", maintain_order=True).agg(value.alias("value"))
-        layers.append(Line(_marks(name, every), name, tone))
-    return Chart(title, view.unit, layers, Axis("round", whole=True), Axis(zero=True))
+        combined = rows.group_by("round", maintain_order=True).agg(value.alias("value"))
+        layers.append(Line(_marks(name, combined), name, tone))
+    return Chart(title, view.unit, layers, Axis("round", integer=True), Axis(zero=True))
 
 
 def _marks(name: str, rows: pl.DataFrame) -> list[Mark]:
     values = rows.drop_nulls("value").select("round", "value").rows()
-    return [Mark(at, one, f"{name}, round {at}: {fixed(one, 2)}") for at, one in values]
+    return [Mark(number, value, f"{name}, round {number}: {fixed(value, 2)}")
+            for number, value in values]  # fmt: skip

@@ -12,14 +12,14 @@ FILES = yaml_files(__file__, "presets")
 
 
 def glee_small() -> Study:
-    """The preset ``glee`` with three matches of each configuration."""
+    """Return the preset ``glee`` with three matches per configuration."""
     small = {
         "name": "glee-small",
-        "description": "The configurations of GLEE with 3 matches each, to be reported in seconds.",
+        "description": "The configurations of GLEE with 3 matches each.",
         "pairing": {"sample": 3_960},
     }
-    whole = load_study(FILES["glee"]).model_dump(mode="json", exclude_unset=True)
-    return Study.model_validate(whole | small)
+    study = load_study(FILES["glee"]).model_dump(mode="json", exclude_unset=True)
+    return Study.model_validate(study | small)
 
 
 PRESETS: dict[str, Preset] = {

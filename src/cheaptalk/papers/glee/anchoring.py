@@ -1,4 +1,4 @@
-"""Anchoring: whether Alice's first offer carries through to what she gets (section 4)."""
+"""Anchoring: the relation of Alice's first offer and her gain (section 4)."""
 
 from collections.abc import Iterator
 from math import atanh, tanh
@@ -25,25 +25,25 @@ OFFERS = {
     "bargaining": ("alice_gain", FIRST / pl.col("game.money")),
     "negotiation": ("price", FIRST / pl.col("game.scale") - pl.col("game.seller_factor")),
 }
-"""What of Alice's first move is her offer, and what she would gain were it accepted."""
-EVERYBODY = "everybody"
+"""The field of Alice's first move with her offer, and her gain if it were accepted."""
+ALL = "all"
 LEVEL = 0.95
 BINS = 20
-"""Into how many equal steps first offers are gathered for figures."""
+"""The number of equal steps of first offers in figures."""
 
 
 def anchoring(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """How Alice's first offer and her final gain go together.
+    """Report the correlation of Alice's first offer and her final gain.
 
-    The first offer is what Alice would gain were it accepted at once: her share of the money in
-    bargaining, the price less her value in multiples of M in negotiation. A strong correlation
-    with what she gains in the end says that the first offer anchors Bob; the paper finds 0.63 where
-    Bob is a person and Alice a model, 0.18 the other way round (bargaining, section 4).
+    The first offer is Alice's gain if it were accepted at once: her share of the money in
+    bargaining, and the price minus her value in multiples of M in negotiation. A strong correlation
+    with her final gain means that the first offer anchors Bob. In bargaining, the paper finds 0.63
+    if Bob is a person and Alice a model, and 0.18 in the opposite case (section 4).
 
-    Pearson's correlation. Classical intervals take matches as independent (Fisher's z). Clustered
-    ones allow for matches of one configuration to be alike: with a and b the standardised offer
-    and gain, the influence of a match on r is ab - r (a² + b²) / 2; its mean's clustered error
-    (CR1) divided by 1 - r² is that of Fisher's z.
+    The correlation is Pearson's. Classical intervals treat matches as independent (Fisher's z).
+    Clustered intervals allow for similar matches within a configuration. With a and b the
+    standardised offer and gain, the influence of a match on r is ab - r (a² + b²) / 2; its mean's
+    clustered standard error (CR1) divided by 1 - r² is that of Fisher's z.
     """
     frame = evidence.once(first_offers)
     if frame.is_empty():
@@ -51,8 +51,8 @@ def anchoring(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     yield Charts(
         "anchoring-figures", "Alice's gain by her first offer",
         [_panel(game, part) for (game,), part in frame.group_by("game", maintain_order=True)],
-        f"First offers are gathered in {BINS} equal steps from the least to the most; a dot is the "
-        "mean of a step's matches, larger for more of them. Colours tell what Bob is.",
+        f"First offers are grouped in {BINS} equal steps from the minimum to the maximum. A dot is "
+        "the mean of a step's matches; larger dots have more matches. Colours show Bob's kind.",
     )  # fmt: skip
     rows = [
         _row(str(game), alice, bob, part)
@@ -65,26 +65,28 @@ def anchoring(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         "anchoring", "Correlation of Alice's first offer with her gain", table,
         (Header("family", "Family"), Header("alice", "Alice is"), Header("bob", "Bob is"),
          *(Header(under("r", kind), f"Correlation, {kind}", "", 2) for kind in KINDS)),
-        "Intervals cover 95 %. It is undefined where offers or gains do not vary.",
+        "95 % confidence intervals. The correlation is undefined if offers or gains do not vary.",
         leads=lambda row: Lead(
             row["family"].lower(),
-            {"status": "finished"} | ({"player.bob": row["bob"]} if row["bob"] in players else {}),
+            {"status": "finished"} | ({"player_bob": row["bob"]} if row["bob"] in players else {}),
         ),
     )  # fmt: skip
 
 
 def first_offers(evidence: Evidence) -> pl.DataFrame:
-    """One row a match: ``game``, who played, their kinds, the first ``offer`` and the ``gain``."""
+    """Return one row per match: ``game``, players, their kinds, the first ``offer`` and the
+    ``gain``.
+    """
     firsts, labels = evidence.once(activity).firsts, evidence.once(kinds)
     parts = []
-    for one in evidence.once(families):
-        if one.game in OFFERS:
-            named, offer = OFFERS[one.game]
-            moves = [(firsts[match] or {}).get(named) for match in one.frame["match"]]
-            offered = one.frame.with_columns(pl.Series("first", moves, dtype=pl.Float64))
+    for family in evidence.once(families):
+        if family.game in OFFERS:
+            field, offer = OFFERS[family.game]
+            moves = [(firsts[match] or {}).get(field) for match in family.frame["match_id"]]
+            offered = family.frame.with_columns(pl.Series("first", moves, dtype=pl.Float64))
             parts.append(
                 offered.drop_nulls("first").select(
-                    pl.lit(one.game).alias("game"), "match", *CLUSTER,
+                    pl.lit(family.game).alias("game"), "match_id", *CLUSTER,
                     pl.col("Alice").replace_strict(labels).alias("alice"),
                     pl.col("Bob").replace_strict(labels).alias("bob"),
                     pl.col("Bob").alias("player"),
@@ -95,18 +97,18 @@ def first_offers(evidence: Evidence) -> pl.DataFrame:
 
 
 def _groups(family: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    """A family's matches: all, then by the kinds of both, then by Bob's player."""
-    yield EVERYBODY, EVERYBODY, family
-    sorts = family.sort("alice", "bob").group_by("alice", "bob", maintain_order=True)
-    found = [(str(alice), str(bob), part) for (alice, bob), part in sorts]
-    yield from found if len(found) > 1 else ()
+    """Yield a family's matches: all, then by the kinds of both players, then by Bob's player."""
+    yield ALL, ALL, family
+    pairs = family.sort("alice", "bob").group_by("alice", "bob", maintain_order=True)
+    by_kind = [(str(alice), str(bob), part) for (alice, bob), part in pairs]
+    yield from by_kind if len(by_kind) > 1 else ()
     players = family.sort("player").group_by("player", maintain_order=True)
-    known = [(EVERYBODY, str(player), part) for (player,), part in players]
-    yield from known if len(known) > 1 else ()
+    by_player = [(ALL, str(player), part) for (player,), part in players]
+    yield from by_player if len(by_player) > 1 else ()
 
 
 def _row(game: str, alice: str, bob: str, part: pl.DataFrame) -> dict[str, Any]:
-    """The correlation in some matches, with both intervals."""
+    """Return the correlation in some matches, with both intervals."""
     row: dict[str, Any] = {"family": capital(game), "alice": alice, "bob": bob}
     named = dict.fromkeys(under("r", f"{kind}{end}") for kind in KINDS for end in ("", LOW, HIGH))
     row |= named | {under("r", f"{kind}{COUNT}"): part.height for kind in KINDS}
@@ -123,25 +125,25 @@ def _row(game: str, alice: str, bob: str, part: pl.DataFrame) -> dict[str, Any]:
 
 
 def _clustered(part: pl.DataFrame, r: float) -> tuple[float | None, float | None, int]:
-    """The ends of the clustered interval, None where there is none, and how many clusters."""
+    """Return the limits of the clustered interval (or None) and the number of clusters."""
     a, b = ((pl.col(name) - pl.col(name).mean()) / pl.col(name).std(ddof=0)
             for name in ("offer", "gain"))  # fmt: skip
     influence = part.select(*CLUSTER, (a * b - r * (a**2 + b**2) / 2).alias("influence"))
-    found = mean_intervals(influence, ["influence"], cluster=CLUSTER).row(0, named=True)
-    error, clusters = found["error"], found["clusters"]
+    mean = mean_intervals(influence, ["influence"], cluster=CLUSTER).row(0, named=True)
+    error, clusters = mean["error"], mean["clusters"]
     if error is None or abs(r) >= 1:
         return None, None, clusters
-    width = float(stdtrit(found["freedom"], (1 + LEVEL) / 2)) * error / (1 - r**2)
+    width = float(stdtrit(mean["freedom"], (1 + LEVEL) / 2)) * error / (1 - r**2)
     return tanh(atanh(r) - width), tanh(atanh(r) + width), clusters
 
 
 def _panel(game: object, part: pl.DataFrame) -> Chart:
-    """Mean gains in equal steps of the first offer, a line for each kind of Bob."""
+    """Plot mean gains in equal steps of the first offer, with a line for each kind of Bob."""
     offers = part["offer"].to_numpy()
     step = (pl.col("offer") - offers.min()) / (np.ptp(offers) or 1) * BINS
     binned = part.with_columns(step.floor().clip(0, BINS - 1).alias("bin"))
     kinds = part["bob"].unique().sort().to_list()[:SERIES]
-    layers = [_line(binned.filter(bob=bob), bob, place) for place, bob in enumerate(kinds)]
+    layers = [_line(binned.filter(bob=bob), bob, tone) for tone, bob in enumerate(kinds)]
     across = Axis("Alice's first offer: her gain if accepted")
     up = Axis("Alice's gain")
     return Chart(capital(str(game)), "shares of M", layers, across, up, 240)
@@ -151,11 +153,11 @@ def _line(part: pl.DataFrame, bob: str, tone: int) -> Line:
     cells = part.group_by("bin", maintain_order=True).agg(
         pl.col("offer").mean(), pl.col("gain").mean(), pl.len().alias("n")
     ).sort("bin")  # fmt: skip
-    most = max(cells["n"])
+    maximum = max(cells["n"])
     marks = [
         Mark(
             offer, gain, f"Bob is {bob}\noffer {offer:.2f}, gain {gain:.2f}\n{counted(n, 'match')}",
-            size=2 + 5 * (n / most) ** 0.5,
+            size=2 + 5 * (n / maximum) ** 0.5,
         )
         for offer, gain, n in cells.select("offer", "gain", "n").iter_rows()
     ]  # fmt: skip

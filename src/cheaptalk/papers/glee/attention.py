@@ -1,4 +1,4 @@
-"""The checks of people's attention (appendix E.3): who failed them, and how long people took."""
+"""Attention checks of participants (appendix E.3): failures, and response times."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,12 +18,13 @@ from cheaptalk.text import capital, fixed
 
 
 def attention(evidence: Evidence) -> Iterator[Shown]:
-    """How many people failed the two checks of attention: the code word that the instructions ask
-    for, and the question on the game that follows it. Who failed one of them is not paid, and the
-    game that a quiz follows is erased, in the paper and in a study that says so.
+    """Report how many participants failed the two attention checks: the code word that the
+    instructions ask for, and the question about the game after it. In the paper, and in a study
+    with this setting, participants who fail a check aren't paid, and the game before a failed quiz
+    is erased.
 
-    Shares are of those who answered the check. Seconds are from when a step was shown to the
-    answer, the median over people.
+    Shares are of the participants who answered the check. Times are medians over participants, from
+    the display of a step to the answer.
     """
     answered = evidence.once(checked)
     rows = [
@@ -36,10 +37,10 @@ def attention(evidence: Evidence) -> Iterator[Shown]:
     both = table.row(-1, named=True)
     yield Answer(
         f"{both['failed']:,} of {counted(both['answered'], 'participant')} "
-        f"({fixed(both['failing'], 1)} %) failed a check, and {both['kept']:,} were kept."
+        f"({fixed(both['failing'], 1)} %) failed a check, and {both['kept']:,} passed."
     )
     yield as_printed(evidence, PAPER, ReportTable(
-        "attention-checks", "Checks of attention", table,
+        "attention-checks", "Attention checks", table,
         (
             Header("check", "Check"), Header("answered", "Answered", "people", 0),
             Header("failed", "Failed", "people", 0), Header("failing", "Failed", "%", 1),
@@ -49,66 +50,67 @@ def attention(evidence: Evidence) -> Iterator[Shown]:
     times = _times(evidence)
     if times.height:
         yield ReportTable(
-            "people-times", "How long it took", times,
+            "people-times", "Response times", times,
             (
                 Header("step", "Step"), Header("people", "People", "", 0),
-                Header("quarter", "A quarter took at most", "seconds", 0),
-                Header("median", "Half took at most", "seconds", 0),
-                Header("three_quarters", "Three quarters took at most", "seconds", 0),
+                Header("quarter", "First quartile", "seconds", 0),
+                Header("median", "Median", "seconds", 0),
+                Header("three_quarters", "Third quartile", "seconds", 0),
             ),
         )  # fmt: skip
 
 
 def checked(evidence: Evidence) -> pl.DataFrame:
-    """The checks that people answered, one row a person, kind and game: ``participant``, ``kind``,
-    ``game`` (that a quiz follows), ``failed`` and ``seconds``.
+    """Return the answered checks, one row per participant, kind and game.
+
+    Columns: ``participant``, ``kind``, ``game`` (before a quiz), ``failed`` and ``seconds``.
 
     Raises:
-        Lacking: nobody answered one.
+        Lacking: no checks were answered.
     """
-    told = responses(evidence.store, evidence.study).unique(
+    answers = responses(evidence.store, evidence.study).unique(
         ["participant", "number"], keep="first", maintain_order=True
     )
-    kinds = {step: step_kind(step) for step in told["step"].unique()}
-    found = (
-        told.with_columns(
+    kinds = {step: step_kind(step) for step in answers["step"].unique()}
+    checks = (
+        answers.with_columns(
             kind=pl.col("step").replace_strict(kinds, return_dtype=pl.String),
             seconds=pl.col("answered") - pl.col("shown"),
         )
-        .filter(pl.col("kind").is_in([CODE_WORD, QUIZ]), pl.col("right").is_not_null())
+        .filter(pl.col("kind").is_in([CODE_WORD, QUIZ]), pl.col("correct").is_not_null())
         .rename({"game": "after"})
     )
-    if found.is_empty():
-        raise Lacking("nobody was asked for a code word, and nobody answered a quiz")
+    if checks.is_empty():
+        raise Lacking("no participant has answered a code word or quiz step")
     games = plays(evidence.store, evidence.study).select("participant", "game", after="number")
     return (
-        found.join(
+        checks.join(
             games, on=["participant", "after"], how="left", maintain_order="left", validate="m:1"
         )
         .group_by("participant", "kind", "game", maintain_order=True)
-        .agg((~pl.col("right").any()).alias("failed"), pl.col("seconds").sum())
+        .agg((~pl.col("correct").any()).alias("failed"), pl.col("seconds").sum())
     )
 
 
 def _row(check: str, answered: pl.DataFrame) -> dict[str, Any]:
-    """A row of the table: people who answered, and who failed any."""
-    each = answered.group_by("participant", maintain_order=True).agg(
+    """Return a row of the table: participants who answered, and those who failed."""
+    by_person = answered.group_by("participant", maintain_order=True).agg(
         pl.col("failed").any(), pl.col("seconds").sum()
     )
-    failed = int(each["failed"].sum())
-    median = each["seconds"].median()
+    failed = int(by_person["failed"].sum())
+    median = by_person["seconds"].median()
     return {
-        "check": check, "answered": each.height, "failed": failed,
-        "failing": 100 * failed / each.height if each.height else None,
-        "kept": each.height - failed,
+        "check": check, "answered": by_person.height, "failed": failed,
+        "failing": 100 * failed / by_person.height if by_person.height else None,
+        "kept": by_person.height - failed,
         "seconds": finite(median) if isinstance(median, float) else None,
     }  # fmt: skip
 
 
 def _times(evidence: Evidence) -> pl.DataFrame:
-    """How long people took at each step, and for a game of each family; in the order of the path.
+    """Return the response times of each step, and the duration of games, in the order of steps.
 
-    A game that goes on, or was never played, has no time.
+    A game that is in progress or was never played has no time.
     """
     took = pl.col("answered") - pl.col("shown")
     steps = (
@@ -132,7 +134,8 @@ def _times(evidence: Evidence) -> pl.DataFrame:
         .group_by("step", maintain_order=True)
         .agg(
             pl.col("participant").n_unique().alias("people"), pl.col("number").min(),
-            *(pl.col("took").quantile(at, "linear").alias(name) for name, at in quantiles.items()),
+            *(pl.col("took").quantile(level, "linear").alias(name)
+              for name, level in quantiles.items()),
         )
         .sort("number", nulls_last=True, maintain_order=True)
         .with_columns(pl.col("step").map_elements(capital, pl.String))

@@ -1,4 +1,4 @@
-"""Charts of GLEE's figures: effects as dots, pairs as maps."""
+"""Charts of GLEE's figures: dots of effects, heat maps of pairs."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,10 +10,10 @@ from cheaptalk.reports.recipes.tables import COUNT
 from cheaptalk.rules import counted
 from cheaptalk.text import fixed
 
-PRINTED = 10
-"""Rows and columns up to which a map has its numbers printed in it."""
+MAX_PRINTED = 10
+"""The maximum number of rows and columns of a map with printed numbers."""
 WIDE = 10.0
-"""Points from which numbers in a map have no decimals, lest they do not fit."""
+"""The magnitude from which numbers in a map have no decimals, so that they fit."""
 
 
 def dots(
@@ -25,19 +25,19 @@ def dots(
     axis: str = "",
     leads: Sequence[Lead | None] = (),
 ) -> Chart:
-    """Rows of a frame from top to bottom, a dot with its interval for each series.
+    """Plot the rows of a frame from the top, with a dot and interval for each series.
 
     Args:
-        labels: the column of the rows' names, no two alike.
-        series: what the dots of one colour are, by the column of their numbers, which has ``.low``
-            and ``.high`` beside it.
-        axis: what these are.
-        leads: the matches behind each row.
+        labels: the column of the rows' names, which are unique.
+        series: the titles of the series, by the column of their numbers, which has columns with
+            ``.low`` and ``.high``.
+        axis: the title of the axis with the names.
+        leads: the links to each row's matches.
     """
-    names, found = frame[labels].to_list(), frame.to_dicts()
+    names, rows = frame[labels].to_list(), frame.to_dicts()
     layers = [
         points(
-            names, found, key, [f"{series[key]}\n{number_text(row, key)}" for row in found], leads,
+            names, rows, key, [f"{series[key]}\n{number_text(row, key)}" for row in rows], leads,
             name=series[key] if len(series) > 1 else "", tone=tone,
         )
         for tone, key in enumerate(series)
@@ -46,34 +46,34 @@ def dots(
 
 
 def number_text(row: Row, key: str) -> str:
-    """A number of a row with its interval and what is behind it."""
+    """Return a number of a row with its interval and number of matches."""
     if row[key] is None:
         return "no value"
     low, high, count = (row.get(key + end) for end in (LOW, HIGH, COUNT))
-    within = "" if low is None or high is None else f" ({fixed(low, 1)} to {fixed(high, 1)})"
-    behind = "" if count is None else f"\n{counted(count, 'match')}"
-    return f"{fixed(row[key], 1)}{within}{behind}"
+    interval = "" if low is None or high is None else f" ({fixed(low, 1)} to {fixed(high, 1)})"
+    matches = "" if count is None else f"\n{counted(count, 'match')}"
+    return f"{fixed(row[key], 1)}{interval}{matches}"
 
 
 def heat(title: str, game: str, rows: Sequence[Row], key: str) -> Chart:
-    """A cell for each pair that met: rows are Alice, columns Bob, 0 is the mean of all pairs.
+    """Plot a cell for each pair that met: rows are Alice, columns Bob, 0 is the mean of all pairs.
 
     Args:
-        rows: each with ``Alice``, ``Bob`` and the number under ``key``.
+        rows: rows with ``Alice``, ``Bob`` and the number as ``key``.
     """
     down, across = (sorted({row[name] for row in rows}) for name in ("Alice", "Bob"))
-    met = {(row["Alice"], row["Bob"]): row for row in rows}
-    most = max((abs(row[key]) for row in rows if row[key] is not None), default=0.0)
+    by_pair = {(row["Alice"], row["Bob"]): row for row in rows}
+    maximum = max((abs(row[key]) for row in rows if row[key] is not None), default=0.0)
 
     def cell(alice: str, bob: str) -> Cell | None:
-        row = met.get((alice, bob))
+        row = by_pair.get((alice, bob))
         if row is None:
             return None
-        query = {"player.alice": alice, "player.bob": bob, "status": "finished"}
-        said = f"Alice {alice}, Bob {bob}\n{number_text(row, key)}"
-        return Cell(row[key], said, Lead(game, query))
+        query = {"player_alice": alice, "player_bob": bob, "status": "finished"}
+        text = f"Alice {alice}, Bob {bob}\n{number_text(row, key)}"
+        return Cell(row[key], text, Lead(game, query))
 
     return cells(
         title, "points", ("Alice", down), ("Bob", across), cell,
-        places=0 if most >= WIDE else 1, middle=True, printed=PRINTED,
+        decimals=0 if maximum >= WIDE else 1, middle=True, printed=MAX_PRINTED,
     )  # fmt: skip

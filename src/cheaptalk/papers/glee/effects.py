@@ -40,145 +40,146 @@ SHOWN = ("efficiency", "fairness")
 
 
 def market_effects(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """What information, words and horizon do to efficiency and fairness, all else equal.
+    """Report the effects of information, messages and horizon on efficiency and fairness.
 
-    In each family complete information (CI), messages (MA, or MT for what is sent) and the
-    horizon (T, or MY for myopic buyers) are joined into one factor, the market, so that its levels
-    hold all their interactions. An ordinary least squares regression has it beside all other
-    parameters and both players, each as a factor (GLEE, section 3 and appendix F.1):
+    In each family, complete information (CI), messages (MA, or MT for their type) and the horizon
+    (T, or MY for myopic buyers) form one factor, the market, whose levels include all their
+    interactions. It enters an ordinary least squares regression together with all other parameters
+    and both players as factors (GLEE, section 3 and appendix F.1):
 
         metric = constant + market + other parameters + Alice's player + Bob's player + error.
 
-    What stands in the table is how much a market adds to the metric over the reference market,
-    which has 0 by definition.
+    The table shows the effect of each market relative to the reference market, which has 0 by
+    definition.
     """
-    made = evidence.once(additive)
-    found = [one for one in made if not _beside(one).is_empty()]
-    lost = [note for one in made if one not in found for note in one.lacks]
-    if not found:
+    all_fits = evidence.once(additive)
+    fitted = [fits for fits in all_fits if not _beside(fits).is_empty()]
+    problems = [note for fits in all_fits if fits not in fitted for note in fits.lacks]
+    if not fitted:
         raise Lacking(
-            " ".join(lost)
-            or "no family was played under two markets; vary complete_information, "
+            " ".join(problems)
+            or "no family was played with two markets; vary complete_information, "
             "messages, signal, myopic or horizon"
         )
-    tables = [_table(one, tuple(dict.fromkeys((*left_out(made), *lost)))) for one in found]
-    panels = [_market_panel(one, table) for one, table in zip(found, tables, strict=True)]
-    caption = "Dots are effects over the reference market, whiskers clustered intervals."
+    notes = tuple(dict.fromkeys((*left_out(all_fits), *problems)))
+    tables = [_table(fits, notes) for fits in fitted]
+    panels = [_market_panel(fits, table) for fits, table in zip(fitted, tables, strict=True)]
+    caption = "Dots are effects relative to the reference market; whiskers are clustered intervals."
     yield Charts("market-effects", "Effect of the market", panels, caption)
-    for one, table in zip(found, tables, strict=True):
+    for fits, table in zip(fitted, tables, strict=True):
         yield table
-        yield market_table(evidence, one.played, table.frame, _reference_market(one))
+        yield market_table(evidence, fits.played, table.frame, _reference_market(fits))
 
 
-def _table(one: Fits, others: tuple[str, ...]) -> ReportTable:
-    played = one.played
-    frame = _market_rows(one)
+def _table(fits: Fits, notes: tuple[str, ...]) -> ReportTable:
+    played = fits.played
+    frame = _market_rows(fits)
     terms = [term for term in played.terms if term.name in played.market]
     about = "; ".join(f"{term.name}: {term.title}" for term in terms)
     return ReportTable(
         f"market-{played.game}",
         f"{capital(played.game)}: effect of the market",
         frame.drop("reference"),
-        (Header("market", "Market", about=f"{about}. The reference is {_reference_market(one)}."),
+        (Header("market", "Market", about=f"{about}. The reference is {_reference_market(fits)}."),
          *columns({name: METRICS[name] for name in SHOWN}, frame)),
         METHODS,
-        (*_unplayed(one), *one.notes, *others),
+        (*_unplayed(fits), *fits.notes, *notes),
         leads=lambda row: played.lead(*(pl.col(name) == row[name] for name in played.market)),
     )  # fmt: skip
 
 
-def _reference_market(one: Fits) -> str:
-    """The market that others are compared with."""
-    return str(_market_rows(one).filter("reference")["market"].item())
+def _reference_market(fits: Fits) -> str:
+    """Return the reference market."""
+    return str(_market_rows(fits).filter("reference")["market"].item())
 
 
-def _beside(one: Fits) -> pl.DataFrame:
-    """The effects of markets by level; no rows where there is one market."""
-    return one.beside(MARKET, {name: name for name in SHOWN})
+def _beside(fits: Fits) -> pl.DataFrame:
+    """Return the effects of markets by level; no rows with only one market."""
+    return fits.beside(MARKET, {name: name for name in SHOWN})
 
 
-def _market_rows(one: Fits) -> pl.DataFrame:
-    """Markets with their levels and effects, the most efficient on top."""
-    market = one.played.market
-    texts = one.played.frame.select(market).unique(maintain_order=True)
+def _market_rows(fits: Fits) -> pl.DataFrame:
+    """Return markets with their levels and effects, the most efficient first."""
+    market = fits.played.market
+    texts = fits.played.frame.select(market).unique(maintain_order=True)
     texts = texts.with_columns(level_texts(texts, market).alias("level")).select(
         pl.concat_str([pl.concat_str(pl.lit(f"{name} "), pl.col(name)) for name in market],
                       separator=", ").alias("market"),
         pl.col(market).cast(pl.String), "level",
     )  # fmt: skip
-    effects = _beside(one)
+    effects = _beside(fits)
     first = next(name for name in SHOWN if name in effects.columns)
-    both = texts.join(effects, on="level", validate="1:1", maintain_order="left").drop("level")
-    return both.sort(first, "market", descending=[True, False])
+    rows = texts.join(effects, on="level", validate="1:1", maintain_order="left").drop("level")
+    return rows.sort(first, "market", descending=[True, False])
 
 
-def _unplayed(one: Fits) -> list[str]:
-    """The markets that the study could have had and has not."""
-    market = list(one.played.market)
-    met = set(one.played.frame.select(pl.col(market).cast(pl.String)).unique().iter_rows())
-    missing = [each for each in product(*map(one.played.levels.__getitem__, market))
-               if each not in met]  # fmt: skip
-    told = "; ".join(", ".join(map("=".join, zip(market, one_, strict=True))) for one_ in missing)
-    return [f"Never played: {told}."] if missing else []
+def _unplayed(fits: Fits) -> list[str]:
+    """Return a note on combinations of levels that were not played."""
+    market = list(fits.played.market)
+    present = set(fits.played.frame.select(pl.col(market).cast(pl.String)).unique().iter_rows())
+    missing = [levels for levels in product(*map(fits.played.levels.__getitem__, market))
+               if levels not in present]  # fmt: skip
+    texts = [", ".join(map("=".join, zip(market, levels, strict=True))) for levels in missing]
+    return [f"Never played: {'; '.join(texts)}."] if missing else []
 
 
-def _market_panel(one: Fits, table: ReportTable) -> Chart:
-    named = pl.concat_str(one.played.market, separator=", ").alias("name")
-    here = [name for name in SHOWN if name in table.frame.columns]
-    shown = {f"{name} clustered": capital(METRICS[name]) for name in here}
+def _market_panel(fits: Fits, table: ReportTable) -> Chart:
+    named = pl.concat_str(fits.played.market, separator=", ").alias("name")
+    names = [name for name in SHOWN if name in table.frame.columns]
+    shown = {f"{name} clustered": capital(METRICS[name]) for name in names}
     leads = [table.leads(row) for row in table.rows]
-    axis = ", ".join(one.played.market)
+    axis = ", ".join(fits.played.market)
     frame = table.frame.with_columns(named)
-    return dots(capital(one.played.game), frame, "name", shown, axis=axis, leads=leads)
+    return dots(capital(fits.played.game), frame, "name", shown, axis=axis, leads=leads)
 
 
 def self_gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """What players gain in each role, all else equal; people count as one player.
+    """Report players' gains in each role, all else equal; people count as one player.
 
     The regression is that of the market's effects, of Alice's gain on Alice's player and of Bob's
-    gain on Bob's player (GLEE, section 3): how much a player adds to its own gain over the
-    reference player in the same seat, against the same opponents, in the same configurations.
+    gain on Bob's player (GLEE, section 3). It estimates a player's own gain relative to the
+    reference player in the same role, against the same opponents, in the same configurations.
     """
-    found = evidence.once(additive)
-    sides = [(one, role) for one in found for role in ROLES if _compared(one, role)]
+    fitted = evidence.once(additive)
+    sides = [(fits, role) for fits in fitted for role in ROLES if _compared(fits, role)]
     if not sides:
-        lost = " ".join(note for one in found for note in one.lacks)
+        problems = " ".join(note for fits in fitted for note in fits.lacks)
         raise Lacking(
-            lost or "no role was played by two players; seat another one, or import GLEE's games"
+            problems or "no role was played by two players; add a player, or import GLEE's games"
         )
     frame = _joined(sides, evidence.once(kinds))
-    panels = [_gain_panel(one, frame) for one in found if any(of is one for of, _ in sides)]
-    caption = "Dots are effects on a player's own gain, whiskers clustered intervals."
-    yield Charts("self-gain-figures", "Gain over the reference player", panels, caption)
-    named = {_name(one, role): (capital(one.played.game), ROLES[role]) for one, role in sides}
+    panels = [_gain_panel(fits, frame) for fits in fitted if any(fits is side[0] for side in sides)]
+    caption = "Dots are effects on a player's own gain; whiskers are clustered intervals."
+    yield Charts("self-gain-figures", "Gain relative to the reference player", panels, caption)
+    named = {_name(fits, role): (capital(fits.played.game), ROLES[role]) for fits, role in sides}
     titles = {key: f"{family}: {role}" for key, (family, role) in named.items()}
-    played = {who: one.played.game for one, role in reversed(sides)
-              for who in one.played.frame[ROLES[role]].unique()}  # fmt: skip
+    games = {label: fits.played.game for fits, role in reversed(sides)
+             for label in fits.played.frame[ROLES[role]].unique()}  # fmt: skip
     yield ReportTable(
         "self-gain", "Self-gain by player, role and family", frame,
         (Header("player", "Player"), Header("kind", "Kind"), *columns(titles, frame)),
         f"{METHODS} {_references(sides)}",
-        tuple(dict.fromkeys(note for one in found for note in one.notes)),
-        leads=lambda row: Lead(played[row["player"]], {"player": row["player"]}),
+        tuple(dict.fromkeys(note for fits in fitted for note in fits.notes)),
+        leads=lambda row: Lead(games[row["player"]], {"player": row["player"]}),
     )  # fmt: skip
     yield from gain_table(evidence, frame, named)
 
 
-def _compared(one: Fits, role: str) -> bool:
-    """Whether a role's gain could be regressed on who played it."""
-    return GAINS[role] in one.found and one.found[GAINS[role]].tells(ROLES[role])
+def _compared(fits: Fits, role: str) -> bool:
+    """Return whether a role's gain could be regressed on its players."""
+    return GAINS[role] in fits.found and fits.found[GAINS[role]].tells(ROLES[role])
 
 
-def _name(one: Fits, role: str) -> str:
-    return f"{one.played.game} {role}"
+def _name(fits: Fits, role: str) -> str:
+    return f"{fits.played.game} {role}"
 
 
 def _joined(sides: Sequence[tuple[Fits, str]], kinds: dict[str, str]) -> pl.DataFrame:
-    """A row a player, those who gain most in the first column on top."""
-    whole = pl.DataFrame({"player": []}, schema={"player": pl.String})
-    for one, role in sides:
-        effects = one.beside(ROLES[role], {GAINS[role]: _name(one, role)}).drop("reference")
-        whole = whole.join(
+    """Return one row per player, by decreasing gain in the first column."""
+    joined = pl.DataFrame({"player": []}, schema={"player": pl.String})
+    for fits, role in sides:
+        effects = fits.beside(ROLES[role], {GAINS[role]: _name(fits, role)}).drop("reference")
+        joined = joined.join(
             effects.rename({"level": "player"}),
             on="player",
             how="full",
@@ -186,46 +187,46 @@ def _joined(sides: Sequence[tuple[Fits, str]], kinds: dict[str, str]) -> pl.Data
             validate="1:1",
             maintain_order="left",
         )
-    named = whole.with_columns(pl.col("player").replace_strict(kinds, default="").alias("kind"))
+    named = joined.with_columns(pl.col("player").replace_strict(kinds, default="").alias("kind"))
     return named.sort(_name(*sides[0]), "player", descending=[True, False], nulls_last=True)
 
 
 def _references(sides: Sequence[tuple[Fits, str]]) -> str:
-    """Who the others are compared with."""
-    chosen = {_name(one, role): one.played.references[ROLES[role]] for one, role in sides}
-    names = set(chosen.values())
+    """Return a sentence on the reference players."""
+    references = {_name(fits, role): fits.played.references[ROLES[role]] for fits, role in sides}
+    names = set(references.values())
     if len(names) == 1:
-        return f"Effects are over {names.pop()}."
-    parts = ", ".join(f"{who} in {name}" for name, who in chosen.items())
-    return f"Nobody played every role, so effects are over different players: {parts}."
+        return f"Effects are relative to {names.pop()}."
+    parts = ", ".join(f"{label} in {name}" for name, label in references.items())
+    return f"No player played every role, so that reference players differ: {parts}."
 
 
-def _gain_panel(one: Fits, frame: pl.DataFrame) -> Chart:
-    here = [role for role in ROLES if _compared(one, role)]
-    shown = {f"{_name(one, role)} clustered": ROLES[role] for role in here}
+def _gain_panel(fits: Fits, frame: pl.DataFrame) -> Chart:
+    roles = [role for role in ROLES if _compared(fits, role)]
+    shown = {f"{_name(fits, role)} clustered": ROLES[role] for role in roles}
     rows = frame.filter(pl.any_horizontal(pl.col(key).is_not_null() for key in shown))
-    leads = [Lead(one.played.game, {"player": who}) for who in rows["player"]]
-    return dots(capital(one.played.game), rows, "player", shown, leads=leads)
+    leads = [Lead(fits.played.game, {"player": label}) for label in rows["player"]]
+    return dots(capital(fits.played.game), rows, "player", shown, leads=leads)
 
 
 def references(evidence: Evidence) -> Iterator[ReportTable]:
-    """The levels that others are compared with, those of the paper where the study has them.
+    """Report the reference levels, which are the paper's if the study has them.
 
-    A parameter that has one level here has no effect to estimate; one without the paper's reference
-    level is compared with the level of most matches. Players are compared with the paper's, else
-    with who played most roles of most families. In tables of the market, the reference is the
-    market of these levels if it was played, else the one with most matches.
+    A parameter with only one level has no effect to estimate. If a parameter lacks the paper's
+    reference level, the reference is the level with most matches. The reference player is the
+    paper's, or else the player of most roles in most families. In tables of the market, the
+    reference is the market of these levels if it was played, or else the one with most matches.
     """
-    made = evidence.once(families)
-    frame = pl.DataFrame([row for one in made for row in _rows(one)])
+    played = evidence.once(families)
+    frame = pl.DataFrame([row for family in played for row in _rows(family)])
     yield ReportTable(
         "references", "Reference levels", frame,
         (Header("family", "Family"), Header("parameter", "Parameter"), Header("title", "Meaning"),
-         Header("paper", "Reference of the paper"), Header("reference", "Reference here"),
+         Header("paper", "Paper's reference"), Header("reference", "Reference here"),
          Header("levels", "Levels", "with matches"), Header("market", "Part of the market")),
-        notes=tuple(note for one in made for note in one.notes),
+        notes=tuple(note for family in played for note in family.notes),
     )  # fmt: skip
-    yield reference_table(made)
+    yield reference_table(played)
 
 
 def _rows(played: FamilyMatches) -> Iterator[dict[str, str]]:
@@ -240,7 +241,7 @@ def _rows(played: FamilyMatches) -> Iterator[dict[str, str]]:
     for title in ROLES.values():
         players = played.frame[title].n_unique()
         yield {
-            "family": family, "parameter": title, "title": f"who plays {title}",
+            "family": family, "parameter": title, "title": f"player in the role of {title}",
             "paper": REFERENCE, "reference": played.references[title],
             "levels": f"{players} players", "market": "no",
         }  # fmt: skip
@@ -258,45 +259,47 @@ def _levels(played: FamilyMatches, term: Term) -> str:
 
 
 def impact(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """What every level of every parameter does to every metric, all else equal.
+    """Report the effect of every level of every parameter on every metric, all else equal.
 
-    A regression for each family and metric has every parameter and both players as a factor of its
-    own (GLEE, appendix D.1 shows this as its parameter impact viewer). Sort the table, or filter it
-    by words, such as "persuasion fairness p". Charts show reference levels, too, whose effect is 0.
+    For each family and metric, a regression has every parameter and both players as separate
+    factors (GLEE, appendix D.1, shows this as its parameter impact viewer). You can sort the table,
+    or filter it by words such as "persuasion fairness p". Charts also show reference levels, whose
+    effect is 0.
     """
-    made = evidence.once(apart)
-    found = [one for one in made if one.found]
-    rows = [_impacts(one, metric) for one in found for metric in one.found]
-    whole = pl.concat([row for row in rows if not row.is_empty()] or [pl.DataFrame()])
-    if whole.is_empty():
-        raise Lacking("no parameter has two levels and nobody played two roles; vary some")
-    played = {capital(one.played.game): one.played for one in found}
-    panels = [_impact_panel(one, metric, whole) for one in found for metric in one.found]
+    all_fits = evidence.once(apart)
+    fitted = [fits for fits in all_fits if fits.found]
+    rows = [_impacts(fits, metric) for fits in fitted for metric in fits.found]
+    effects = pl.concat([row for row in rows if not row.is_empty()] or [pl.DataFrame()])
+    if effects.is_empty():
+        raise Lacking("no parameter has two levels, and no role has two players; vary some")
+    played = {capital(fits.played.game): fits.played for fits in fitted}
+    panels = [_impact_panel(fits, metric, effects) for fits in fitted for metric in fits.found]
     yield Charts(
         "impact-figures", "Effect of each level", [panel for panel in panels if not panel.empty],
-        "Dots are effects over the reference level, in points; whiskers are clustered intervals.",
+        "Dots are effects relative to the reference level, in points; whiskers are clustered "
+        "intervals.",
     )  # fmt: skip
-    frame = whole.filter(~pl.col("reference")).drop("reference")
+    frame = effects.filter(~pl.col("reference")).drop("reference")
     yield ReportTable(
         "impact", "Effect of every level", frame,
-        (Header("name", "Level"), Header("over", "Over"), Header("family", "Family"),
+        (Header("name", "Level"), Header("over", "Relative to"), Header("family", "Family"),
          Header("metric", "Metric"), *columns({"effect": "Effect"}, frame),
          Header("p", "p", "two-sided, clustered", 3), Header("parameter", "Parameter")),
-        METHODS, (*(note for one in found for note in one.notes), *left_out(made)),
+        METHODS, (*(note for fits in fitted for note in fits.notes), *left_out(all_fits)),
         leads=lambda row: played[row["family"]].lead(pl.col(row["parameter"]) == row["level"]),
     )  # fmt: skip
 
 
-def _impacts(one: Fits, metric: str) -> pl.DataFrame:
-    """The effects of all levels of all factors on a metric, of references too, which have 0."""
-    made = []
-    for factor in one.found[metric].classical.design.factors:
-        effects = one.found[metric].effects(factor.name).drop_nulls(KINDS)
+def _impacts(fits: Fits, metric: str) -> pl.DataFrame:
+    """Return the effects of all levels of all factors on a metric, including reference levels."""
+    frames = []
+    for factor in fits.found[metric].classical.design.factors:
+        effects = fits.found[metric].effects(factor.name).drop_nulls(KINDS)
         if effects["reference"].all():
             continue
-        made.append(
+        frames.append(
             effects.rename({name: under("effect", name) for name in effects.columns}).select(
-                pl.lit(capital(one.played.game)).alias("family"),
+                pl.lit(capital(fits.played.game)).alias("family"),
                 pl.lit(capital(METRICS[metric])).alias("metric"),
                 pl.lit(factor.name).alias("parameter"),
                 pl.concat_str(pl.lit(f"{factor.name} "), "level").alias("name"),
@@ -304,32 +307,32 @@ def _impacts(one: Fits, metric: str) -> pl.DataFrame:
                 pl.all(),
             )
         )
-    return pl.concat(made) if made else pl.DataFrame()
+    return pl.concat(frames) if frames else pl.DataFrame()
 
 
-def _impact_panel(one: Fits, metric: str, frame: pl.DataFrame) -> Chart:
-    """The effects of parameters on a metric; those of players stand in figures of their own."""
-    family = capital(one.played.game)
+def _impact_panel(fits: Fits, metric: str, frame: pl.DataFrame) -> Chart:
+    """Plot the effects of parameters on a metric; players have separate figures."""
+    family = capital(fits.played.game)
     rows = frame.filter(
         family=family, metric=capital(METRICS[metric])
-    ).filter(pl.col("parameter").is_in(list(one.played.levels))).with_columns(
+    ).filter(pl.col("parameter").is_in(list(fits.played.levels))).with_columns(
         pl.col("name") + pl.when("reference").then(pl.lit(" (reference)")).otherwise(pl.lit(""))
     )  # fmt: skip
-    leads = [one.played.lead(pl.col(row["parameter"]) == row["level"]) for row in rows.to_dicts()]
+    leads = [fits.played.lead(pl.col(row["parameter"]) == row["level"]) for row in rows.to_dicts()]
     series = {"effect clustered": "Effect"}
     return dots(f"{family}: {METRICS[metric]}", rows, "name", series, leads=leads)
 
 
 def encoding(evidence: Evidence) -> Iterator[ReportTable]:
-    """The columns of a regression: one for each level of each factor, 1 where a match has it.
+    """Report the columns of a regression: one for each level of each factor, 1 for matches with it.
 
-    The market's levels are combinations of its parameters, so that it holds all their interactions
-    (GLEE, figure 20). Reference levels are part of the constant and have no effect of their own.
-    Shown is one match, of bargaining where that was played.
+    The market's levels are combinations of its parameters, so that it includes all their
+    interactions (GLEE, Figure 20). Reference levels are part of the constant and have no effect of
+    their own. The table shows one match, of bargaining if it was played.
     """
-    one = next(one for one in evidence.once(additive) if one.found)
-    design = next(iter(one.found.values())).classical.design
-    match = one.played.frame.head(1)
+    fits = next(each for each in evidence.once(additive) if each.found)
+    design = next(iter(fits.found.values())).classical.design
+    match = fits.played.frame.head(1)
     rows = [
         {"parameter": factor.name, "level": level, "value": int(level == own),
          "reference": "yes" if level == factor.reference else "no"}
@@ -338,10 +341,10 @@ def encoding(evidence: Evidence) -> Iterator[ReportTable]:
         for level in factor.levels
     ]  # fmt: skip
     if not rows:
-        raise Lacking("no parameter has two levels and nobody played two roles; vary some")
+        raise Lacking("no parameter has two levels, and no role has two players; vary some")
     yield ReportTable(
-        "figure-20", f"{capital(one.played.game)}: how a match is encoded", pl.DataFrame(rows),
+        "figure-20", f"{capital(fits.played.game)}: encoding of a match", pl.DataFrame(rows),
         (Header("parameter", "Parameter"), Header("level", "Level"),
          Header("value", "In this match", "", 0), Header("reference", "Reference")),
-        f"The match is {match['match'].item()}.", printed="Figure 20",
+        f"The match is {match['match_id'].item()}.", printed="Figure 20",
     )  # fmt: skip

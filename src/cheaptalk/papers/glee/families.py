@@ -1,4 +1,4 @@
-"""A study's matches of GLEE's families, with players' kinds, factors and reference levels."""
+"""Matches of GLEE's families, with kinds of players, factors and reference levels."""
 
 import json
 from collections import Counter
@@ -28,24 +28,24 @@ METRICS = {
     "alice_gain": "Alice's gain",
     "bob_gain": "Bob's gain",
 }
-"""The four metrics of each family (GLEE section 2), by measure."""
+"""The four metrics of each family (GLEE section 2)."""
 ROLES = {"alice": "Alice", "bob": "Bob"}
 REFERENCE = "gemini-1.5-flash"
-"""The player that others are compared with in the paper."""
+"""The paper's reference player."""
 GAINS = {"alice": "alice_gain", "bob": "bob_gain"}
-"""The metric that is a role's own."""
+"""The gain metric of each role."""
 CHOSEN = "reference"
-"""The option that names another one."""
+"""The option with the reference player."""
 COMPOSITE = "composite"
-"""The option that takes all terms of a parameter for one."""
+"""The option that joins all terms of a parameter."""
 NAMES = "names"
-"""The parameter with what players are called."""
-LINKED = 600
-"""Configurations up to which an address can name them."""
+"""The parameter with the players' names."""
+MAX_LINKED = 600
+"""The maximum number of configurations in a link."""
 
 
 def kind_of(spec: Mapping[str, object]) -> str:
-    """What kind of player settings make.
+    """Return the kind of a player, given its settings.
 
     >>> kind_of({"imported": "glee", "person": True}), kind_of({"model": "openai/gpt-4o"})
     ('person', 'model')
@@ -54,13 +54,13 @@ def kind_of(spec: Mapping[str, object]) -> str:
 
 
 def kinds(evidence: Evidence) -> dict[str, str]:
-    """The kind of each player by label."""
-    found = specs_of(evidence.store, evidence.study)
-    return {label: kind_of(specs[0]) for label, specs in found.items()}
+    """Return the kind of each player by label."""
+    players = specs_of(evidence.store, evidence.study)
+    return {label: kind_of(specs[0]) for label, specs in players.items()}
 
 
 def people(evidence: Evidence) -> frozenset[str]:
-    """The labels of people."""
+    """Return the labels of people."""
     return frozenset(label for label, kind in evidence.once(kinds).items() if kind == PERSON)
 
 
@@ -69,11 +69,11 @@ class Term(NamedTuple):
 
     Attributes:
         name: its short name in the paper, and the column of its levels.
-        title: what it is.
-        parameter: the game's parameter that it is read off.
+        title: its meaning.
+        parameter: the game parameter from which it is derived.
         default: the reference level of the paper (Table 8).
-        market: whether it is one of those that the paper joins into the factor "market".
-        read: its value, given the parameter's.
+        market: whether it is part of the paper's factor "market".
+        read: returns its value, given the parameter's.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Term(NamedTuple):
     read: Callable[[Any], Any] = lambda value: value
 
 
-def _told(horizon: Mapping[str, Any]) -> float:
+def _known_rounds(horizon: Mapping[str, Any]) -> float:
     return inf if horizon["hidden"] else horizon["rounds"]
 
 
@@ -93,17 +93,17 @@ def _informed(parameter: str) -> Term:
 
 
 def _ends(default: float, *, market: bool = True) -> Term:
-    title = "rounds, as far as players know"
-    return Term("T", title, "horizon", default, market, _told)
+    title = "number of rounds known to players"
+    return Term("T", title, "horizon", default, market, _known_rounds)
 
 
-SPOKEN = Term("MA", "messages allowed", "messages", False, market=True)
+MESSAGES = Term("MA", "messages allowed", "messages", False, market=True)
 
 
 FAMILIES = {
     "bargaining": (
         _informed("complete_information"),
-        SPOKEN,
+        MESSAGES,
         _ends(inf),
         Term("δ_A", "Alice's discount factor", "discounts", 0.9, read=itemgetter(0)),
         Term("δ_B", "Bob's discount factor", "discounts", 0.9, read=itemgetter(1)),
@@ -111,29 +111,29 @@ FAMILIES = {
     ),
     "negotiation": (
         _informed("complete_information"),
-        SPOKEN,
+        MESSAGES,
         _ends(1),
-        Term("F_A", "worth to the seller, in multiples of M", "seller_factor", 1),
-        Term("F_B", "worth to the buyer, in multiples of M", "buyer_factor", 1),
+        Term("F_A", "value to the seller, in multiples of M", "seller_factor", 1),
+        Term("F_B", "value to the buyer, in multiples of M", "buyer_factor", 1),
         Term("M", "scale of values and prices, in dollars", "scale", 10_000),
     ),
     "persuasion": (
         _informed("seller_knows_values"),
-        Term("MT", "what Alice sends", "signal", "binary", market=True),
+        Term("MT", "type of Alice's messages", "signal", "binary", market=True),
         Term("MY", "myopic buyers", "myopic", False, market=True),
         Term("p", "share of good products", "prior", 0.5, read=partial(round, ndigits=3)),
-        Term("v", "worth of a good product, in prices", "value", 1.25),
+        Term("v", "value of a good product, in prices", "value", 1.25),
         Term("M", "price, in dollars", "price", 10_000),
         _ends(20, market=False),
         Term("p known", "whether buyers know p", "buyer_knows_prior", True),
-        Term("buyer speaks", "whether buyers can send words", "buyer_messages", False),
+        Term("buyer speaks", "whether buyers can send messages", "buyer_messages", False),
     ),
 }
-"""Parameters as in Table 1 of the paper; of persuasion also two that its older data vary."""
+"""Parameters as in Table 1 of the paper, and two of persuasion that only its older data vary."""
 
 
 def level(value: Any) -> str:
-    """A parameter's value as a level is called.
+    """Return the name of a parameter's value as a level.
 
     >>> level(inf), level(True), level(1e6), level("text")
     ('∞', 'yes', '1,000,000', 'text')
@@ -145,19 +145,19 @@ def level(value: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class FamilyMatches:
-    """The matches of a family that count, with the levels of its parameters.
+    """The scored matches of a family, with the levels of its parameters.
 
     Attributes:
         game: the name of the family's game.
-        frame: one row a match, as :func:`.match_frames` makes it, but that configurations which
-            differ in what players are called are one, under ``digest`` what tells them apart.
-            Besides, a column for each term that varies with the names of its levels, and the
-            players as ``Alice`` and ``Bob``.
-        levels: of each term that varies, in order.
-        constant: the level of each term that does not.
-        references: the level that others are compared with, of each term and role that varies.
-        uncontrolled: parameters that vary and are none of the terms.
-        bounds: the least and the most that measures can be, as :func:`.mean_intervals` takes them.
+        frame: one row per match, from :func:`.match_frames`, with two differences: configurations
+            that only differ in the players' names are joined, with the original in ``digest``; and
+            there is a column with the levels of each varying term, and the players as ``Alice`` and
+            ``Bob``.
+        levels: the levels of each varying term, in order.
+        constant: the level of each other term.
+        references: the reference level of each varying term and role.
+        uncontrolled: parameters that vary but are not terms.
+        bounds: the bounds of metrics, for :func:`.mean_intervals`.
         terms: the family's parameters as factors.
     """
 
@@ -172,86 +172,91 @@ class FamilyMatches:
 
     @property
     def notes(self) -> list[str]:
-        """A warning where parameters varied that are not controlled for."""
-        strange, game = ", ".join(map(plain, self.uncontrolled)), capital(self.game)
-        return [f"{game}: {strange} varied and is not controlled for."] if strange else []
+        """A warning if parameters varied that are not controlled for."""
+        names, game = ", ".join(map(plain, self.uncontrolled)), capital(self.game)
+        return [f"{game}: {names} varied and is not controlled for."] if names else []
 
     @property
     def market(self) -> tuple[str, ...]:
-        """The names of those terms that make a market and vary."""
-        return tuple(one.name for one in self.terms if one.market and one.name in self.levels)
+        """The names of the varying terms that define the market."""
+        return tuple(term.name for term in self.terms if term.market and term.name in self.levels)
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The names of all other terms that vary."""
+        """The names of all other varying terms."""
         return tuple(name for name in self.levels if name not in self.market)
 
     def without(self, players: Collection[str]) -> "FamilyMatches | None":
-        """The same without the matches of these players; None where none are left."""
+        """Return the same family without the matches of these players, or None if no matches
+        remain.
+        """
         if not players:
             return self
-        theirs = [pl.col(title).is_in(list(players)) for title in ROLES.values()]
-        rest = self.frame.filter(~pl.any_horizontal(theirs)).select(
+        excluded = [pl.col(title).is_in(list(players)) for title in ROLES.values()]
+        frame = self.frame.filter(~pl.any_horizontal(excluded)).select(
             pl.exclude("configuration", *self.levels, *ROLES.values())
         ).rename({"digest": "configuration"})  # fmt: skip
         terms = {self.game: self.terms}
-        return next(iter(family_matches({self.game: rest}, self.references["Alice"], terms)), None)
+        families = family_matches({self.game: frame}, self.references["Alice"], terms)
+        return next(iter(families), None)
 
-    def lead(self, *where: pl.Expr) -> Lead | None:
-        """The matches of the configurations that meet these conditions."""
-        found = sorted(self.frame.filter(*where)["digest"].unique())
-        fits = len(found) <= LINKED
-        return Lead(self.game, {"configuration": ",".join(found)}) if found and fits else None
+    def lead(self, *conditions: pl.Expr) -> Lead | None:
+        """Return a link to the matches of the configurations that meet these conditions."""
+        digests = sorted(self.frame.filter(*conditions)["digest"].unique())
+        fits = len(digests) <= MAX_LINKED
+        return Lead(self.game, {"configuration": ",".join(digests)}) if digests and fits else None
 
 
 def families(evidence: Evidence) -> list[FamilyMatches]:
-    """The families that were played, each with all its matches that count; parts read them once.
+    """Return the families that were played, with all their scored matches. All parts share them.
 
     Raises:
-        Lacking: none was.
-        CheaptalkError: nobody is called as the player that others are to be compared with, or no
-            parameter of two terms is called as the composite.
+        Lacking: none was played.
+        CheaptalkError: the reference player or the composite parameter is unknown.
     """
     frames = {game: evidence.scored(game) for game in FAMILIES}
-    chosen = evidence.options.get(CHOSEN)
-    if chosen is not None and chosen not in evidence.labels:
-        raise CheaptalkError(f"no player {suggest(chosen, evidence.labels)} in {evidence.study}")
-    found = family_matches(frames, chosen or REFERENCE, _terms(evidence.options.get(COMPOSITE)))
-    if not found:
+    reference = evidence.options.get(CHOSEN)
+    if reference is not None and reference not in evidence.labels:
+        raise CheaptalkError(
+            f"option {CHOSEN}: {evidence.study} has no player {suggest(reference, evidence.labels)}"
+        )
+    played = family_matches(frames, reference or REFERENCE, _terms(evidence.options.get(COMPOSITE)))
+    if not played:
         raise Lacking(
             "no match of bargaining, negotiation or persuasion has finished; run the preset glee, "
             "or import games of GLEE"
         )
-    return found
+    return played
 
 
 def _terms(composite: str | None) -> dict[str, tuple[Term, ...]]:
-    """The terms of each family, those of one parameter joined where it is to be a composite.
+    """Return the terms of each family; those of the composite parameter are joined.
 
     Raises:
-        CheaptalkError: there is no such parameter of two terms.
+        CheaptalkError: there is no such parameter with two terms.
     """
     if composite is None:
         return FAMILIES
-    counts = Counter((game, one.parameter) for game, terms in FAMILIES.items() for one in terms)
+    counts = Counter((game, term.parameter) for game, terms in FAMILIES.items() for term in terms)
     joint = [name for (_, name), count in counts.items() if count > 1]
     if composite not in joint:
-        raise CheaptalkError(f"no parameter of two terms is called {suggest(composite, joint)}")
+        raise CheaptalkError(
+            f"option {COMPOSITE}: no parameter with two terms is called {suggest(composite, joint)}"
+        )
     return {game: _joined(terms, composite) for game, terms in FAMILIES.items()}
 
 
 def _joined(terms: Sequence[Term], parameter: str) -> tuple[Term, ...]:
-    """Terms in which those of a parameter are one, whose levels are their combinations."""
-    parts = [one for one in terms if one.parameter == parameter]
+    """Return terms in which those of a parameter are one, with combinations as levels."""
+    parts = [term for term in terms if term.parameter == parameter]
     if not parts:
         return tuple(terms)
-    whole = Term(
-        " and ".join(one.name for one in parts), " and ".join(one.title for one in parts),
-        parameter, tuple(one.default for one in parts),
-        read=lambda value: tuple(one.read(value) for one in parts),
+    joint = Term(
+        " and ".join(part.name for part in parts), " and ".join(part.title for part in parts),
+        parameter, tuple(part.default for part in parts),
+        read=lambda value: tuple(part.read(value) for part in parts),
     )  # fmt: skip
-    kept = [whole if one is parts[0] else one for one in terms if one not in parts[1:]]
-    return tuple(kept)
+    return tuple(joint if term is parts[0] else term for term in terms if term not in parts[1:])
 
 
 def family_matches(
@@ -259,10 +264,10 @@ def family_matches(
     reference: str,
     terms: Mapping[str, tuple[Term, ...]] = FAMILIES,
 ) -> list[FamilyMatches]:
-    """Matches by game with the levels of their parameters; those that have a payoff.
+    """Return families with the levels of their parameters, for matches with payoffs.
 
     Args:
-        reference: the player that others are compared with wherever it played.
+        reference: the reference player of each role that it has played.
         terms: the parameters of each family as factors.
     """
     measured = {
@@ -270,37 +275,39 @@ def family_matches(
         for game, frame in frames.items()
         if not frame.is_empty()
     }
-    kept = {game: frame for game, frame in measured.items() if not frame.is_empty()}
-    ranking = _ranking(list(kept.values()), reference)
-    return [_with_levels(game, kept[game], ranking, terms[game]) for game in terms if game in kept]
+    usable = {game: frame for game, frame in measured.items() if not frame.is_empty()}
+    ranking = _ranking(list(usable.values()), reference)
+    return [
+        _with_levels(game, usable[game], ranking, terms[game]) for game in terms if game in usable
+    ]
 
 
 def _ranking(frames: Sequence[pl.DataFrame], first: str) -> list[str]:
-    """Players in the order in which they are taken as the reference.
+    """Return players in the order in which they are considered as the reference.
 
-    After the one that is wanted come those who play most of the roles of all families, then those
-    with most matches.
+    After the requested one, they are sorted by the number of roles over all families, then by
+    matches.
     """
     roles: Counter[str] = Counter()
     matches: Counter[str] = Counter()
     for frame in frames:
         for role in ROLES:
-            counts = dict(frame.group_by(f"player.{role}", maintain_order=True).len().iter_rows())
+            counts = dict(frame.group_by(f"player_{role}", maintain_order=True).len().iter_rows())
             roles.update(counts.keys())
             matches.update(counts)
-    return sorted(roles, key=lambda who: (who != first, -roles[who], -matches[who], who))
+    return sorted(roles, key=lambda label: (label != first, -roles[label], -matches[label], label))
 
 
 def _with_levels(
     game: str, frame: pl.DataFrame, ranking: Sequence[str], terms: tuple[Term, ...]
 ) -> FamilyMatches:
-    """Matches with the levels of their parameters."""
+    """Return matches with the levels of their parameters."""
     configurations = parameters_in(frame)
     matches = frame.group_by("configuration", maintain_order=True).len()["len"]
     levels: dict[str, tuple[str, ...]] = {}
     constant, references, columns = {}, {}, {}
     for term in terms:
-        values = [term.read(one[term.parameter]) for one in configurations.values()]
+        values = [term.read(parameters[term.parameter]) for parameters in configurations.values()]
         distinct = sorted(set(values))
         if len(distinct) == 1:
             constant[term.name] = level(distinct[0])
@@ -309,25 +316,29 @@ def _with_levels(
         references[term.name] = level(_reference(term.default, values, matches))
         columns[term.name] = list(map(level, values))
     first: dict[str, str] = {}
-    unnamed = {digest: json.dumps(one | {NAMES: None}) for digest, one in configurations.items()}
-    shared = [first.setdefault(alike, digest) for digest, alike in unnamed.items()]
-    placed = pl.DataFrame({"digest": list(configurations), "configuration": shared}).with_columns(
-        pl.Series(name, of, dtype=pl.Enum(levels[name])) for name, of in columns.items()
+    unnamed = {
+        digest: json.dumps(parameters | {NAMES: None})
+        for digest, parameters in configurations.items()
+    }
+    shared = [first.setdefault(text, digest) for digest, text in unnamed.items()]
+    by_digest = pl.DataFrame({"digest": list(configurations), "configuration": shared})
+    by_digest = by_digest.with_columns(
+        pl.Series(name, values, dtype=pl.Enum(levels[name])) for name, values in columns.items()
     )
-    players = [pl.col(f"player.{role}").alias(title) for role, title in ROLES.items()]
+    players = [pl.col(f"player_{role}").alias(title) for role, title in ROLES.items()]
     named = frame.rename({"configuration": "digest"}).with_columns(players)
-    whole = named.join(placed, on="digest", maintain_order="left", validate="m:1")
+    joined = named.join(by_digest, on="digest", maintain_order="left", validate="m:1")
     for title in ROLES.values():
-        seen = set(whole[title])
-        references[title] = next(who for who in ranking if who in seen)
-    known = {NAMES, *(term.parameter for term in terms)}
-    strange = tuple(name for name in varying(configurations) if name not in known)
-    whole, bounds = with_bounds(whole, game)
-    return FamilyMatches(game, whole, levels, constant, references, strange, bounds, terms)
+        players_of_role = set(joined[title])
+        references[title] = next(label for label in ranking if label in players_of_role)
+    controlled = {NAMES, *(term.parameter for term in terms)}
+    uncontrolled = tuple(name for name in varying(configurations) if name not in controlled)
+    joined, bounds = with_bounds(joined, game)
+    return FamilyMatches(game, joined, levels, constant, references, uncontrolled, bounds, terms)
 
 
 def _reference(default: Any, values: Sequence[Any], matches: Iterable[int]) -> Any:
-    """The paper's reference level if there is one, else the level with most matches."""
+    """Return the paper's reference level if present, or else the level with most matches."""
     if default in values:
         return default
     tally: Counter[Any] = Counter()

@@ -1,12 +1,12 @@
-"""The human study of GLEE: main configurations, their variants, and a random share of the rest.
+"""GLEE's human study: main configurations, their variants, and a random share of the others.
 
-The paper (appendix E.2, Table 7) names the rule and the counts, not the configurations: a main one
-for each family (two for persuasion: long-living and myopic buyers), every configuration that
-differs from it in one parameter, and 5 % of the others drawn at random. People play both roles,
-but never a seat with a single round to play. The main configurations here are our choice.
+The paper (appendix E.2, Table 7) describes the rule and the counts but not the configurations: a
+main one for each family (two for persuasion: long-living and myopic buyers), every configuration
+that differs from it in one parameter, and 5 % of the others drawn at random. People play both
+roles, but never a role with a single round. The main configurations are our choice.
 
-Base, average bonuses, one game a visit, 12 hours between games of a family, the code word and the
-quiz are the paper's; the choices of ours among them are named where they are made.
+The base pay, average bonuses, one game per visit, 12 hours between games of a family, the code word
+and the quiz are the paper's. Comments mark our other choices.
 """
 
 from collections.abc import Mapping
@@ -25,59 +25,63 @@ RATES = [0.8, 0.9, 0.95, 1.0]
 SCALES = [100, 10_000, 1_000_000]
 LONG = {"rounds": 99, "hidden": True}
 AVERAGE_CENTS = (5, 15, 25)
-"""The bonus of an average game at each of the scales; people are told it."""
+"""The bonus of an average game at each scale, which is disclosed to participants."""
 AVERAGE_GAINS = {
     "bargaining": ("money", 0.4), "negotiation": ("scale", 0.2), "persuasion": ("price", 0.4),
 }  # fmt: skip
-"""What scales a game's amounts, and the gain taken for average: our choice, as the paper does not
-say how a payoff becomes a bonus. Half the money less what waiting costs, half the surplus of the
-main configuration, and between half of all products sold and a quarter of their price."""
-MOST = 4
-"""No bonus is more than so many average ones: our choice, as prices have no narrow bound."""
+"""The parameter that scales a game's amounts, and the average gain. This is our choice, because the
+paper doesn't explain how a payoff becomes a bonus. The gains are half the money minus the cost of
+waiting, half the surplus of the main configuration, and between a half and a quarter of the price
+of all products sold.
+"""
+MAX_BONUSES = 4
+"""The maximum bonus, in average bonuses; our choice, because prices have no narrow bound."""
 MINUTES = 3.3
-"""What a game takes, for the base: $2,245 were paid for 3,405 games, at $12 an hour in all."""
-PAUSE = 300
-"""Seconds for each question: our choice, as the paper gives 20 minutes for a whole game. Nobody
-stands in for who is away, lest a program's games count as a person's: the game ends."""
+"""The paid minutes per game, for the base pay: $2,245 for 3,405 games, at $12 per hour."""
+TIMEOUT = 300
+"""Seconds per request; our choice, because the paper gives 20 minutes for a whole game. Absent
+participants are not replaced, so that no scripted play counts as a person's: the game ends.
+"""
 CONSENT = {
-    "en": "This is a study of how people bargain, trade and persuade. You play a short game with "
-    "money that is not real; your partner is a computer program. Your moves and messages are "
-    "recorded without your name and are published for research. You can stop at any time by "
-    "closing the page; an unfinished game earns nothing.",
-    "de": "In dieser Studie geht es darum, wie Menschen verhandeln, handeln und überzeugen. Sie "
-    "spielen ein kurzes Spiel um Geld, das nicht echt ist; Ihr Gegenüber ist ein "
-    "Computerprogramm. Ihre Züge und Nachrichten werden ohne Ihren Namen aufgezeichnet und für "
-    "die Forschung veröffentlicht. Sie können jederzeit aufhören, indem Sie die Seite schließen; "
-    "ein Spiel, das nicht zu Ende ist, bringt nichts ein.",
+    "en": "This study examines how people bargain, trade and persuade. You play a short game for "
+    "imaginary money with a computer program. Your moves and messages are recorded without your "
+    "name and published for research. You can stop at any time by closing the page. You are not "
+    "paid for a game that you do not finish.",
+    "de": "Diese Studie untersucht, wie Menschen verhandeln, handeln und überzeugen. Sie spielen "
+    "ein kurzes Spiel um fiktives Geld mit einem Computerprogramm. Ihre Züge und Nachrichten "
+    "werden ohne Ihren Namen aufgezeichnet und für die Forschung veröffentlicht. Sie können die "
+    "Teilnahme jederzeit abbrechen, indem Sie die Seite schließen. Für ein Spiel, das Sie nicht "
+    "zu Ende spielen, erhalten Sie keine Bezahlung.",
 }
 ADULT = {"en": "I am at least 18 years old.", "de": "Ich bin mindestens 18 Jahre alt."}
-AGREED = {"en": "I agree to take part.", "de": "Ich möchte teilnehmen."}
+AGREED = {"en": "I agree to take part.", "de": "Ich stimme der Teilnahme zu."}
 PAID = {
-    "en": "You now play one game. The better you do in it, the more bonus you earn: on average 5, "
-    "15 or 25 cents, where the game is about $100, $10,000 or $1,000,000. Read its rules with "
-    "care. Afterwards you are asked about them, and only who answers rightly is paid.",
-    "de": "Sie spielen jetzt ein Spiel. Je besser Sie abschneiden, desto höher ist Ihr Bonus: im "
-    "Mittel 5, 15 oder 25 Cent, wenn es um 100, 10.000 oder 1.000.000 Dollar geht. Lesen Sie die "
-    "Regeln genau. Danach werden Sie nach ihnen gefragt, und nur wer richtig antwortet, wird "
-    "bezahlt.",
+    "en": "You now play one game. The better your result, the higher your bonus. The average bonus "
+    "is 5, 15 or 25 cents for games about $100, $10,000 or $1,000,000, respectively. Read the "
+    "rules carefully. After the game, you answer a question about them. You are paid only if your "
+    "answer is correct.",
+    "de": "Sie spielen jetzt ein Spiel. Je besser Ihr Ergebnis ist, desto höher ist Ihr Bonus. Er "
+    "beträgt im Durchschnitt 5, 15 oder 25\u00a0Cent, wenn es um 100, 10.000 oder "
+    "1.000.000\u00a0Dollar geht. Lesen Sie die Regeln sorgfältig. Nach dem Spiel beantworten Sie "
+    "eine Frage dazu. Sie werden nur bezahlt, wenn Ihre Antwort richtig ist.",
 }
 DEBRIEF = {
-    "en": "Thank you. Your partner was a language model. You can come again for another game; "
-    "between two games of one kind 12 hours must pass.",
-    "de": "Vielen Dank. Ihr Gegenüber war ein Sprachmodell. Sie können für ein weiteres Spiel "
-    "wiederkommen; zwischen zwei Spielen einer Art müssen 12 Stunden liegen.",
+    "en": "Thank you. The other player was a language model. You can come back for another game. "
+    "There must be at least 12 hours between two games of the same type.",
+    "de": "Vielen Dank. Der andere Spieler war ein Sprachmodell. Sie können für ein weiteres Spiel "
+    "wiederkommen. Zwischen zwei Spielen derselben Art müssen mindestens 12\u00a0Stunden liegen.",
 }
 
 
 class StudyFamily(NamedTuple):
-    """A family of games as people play it.
+    """A family of games in the human study.
 
     Attributes:
         game: the game's name.
         main: the main configuration.
-        values: what each parameter varies over; both discounts count as one.
-        games: how many games of each configuration: main, variants, random.
-        roles: the seats that people take: first, second.
+        values: the values of each parameter; both discounts are one parameter.
+        games: the number of games per configuration: main, variants, random.
+        roles: whether people play the first and the second role.
     """
 
     game: str
@@ -143,7 +147,7 @@ FAMILIES = (
 
 
 def variants(family: StudyFamily) -> list[dict[str, Any]]:
-    """The configurations that differ from the main one in one parameter."""
+    """Return the configurations that differ from the main one in one parameter."""
     return [
         family.main | {name: value}
         for name, values in family.values.items()
@@ -152,31 +156,29 @@ def variants(family: StudyFamily) -> list[dict[str, Any]]:
     ]
 
 
-def others(family: StudyFamily) -> list[dict[str, Any]]:
-    """The configurations that differ from the main one in more than one parameter."""
+def other_configurations(family: StudyFamily) -> list[dict[str, Any]]:
+    """Return the configurations that differ from the main one in more than one parameter."""
     combinations = product(*family.values.values())
-    cases = [dict(zip(family.values, chosen, strict=True)) for chosen in combinations]
+    cases = [dict(zip(family.values, values, strict=True)) for values in combinations]
     return [case for case in cases if sum(case[name] != family.main[name] for name in case) > 1]
 
 
-def drawn(family: StudyFamily, chance: Chance) -> list[dict[str, Any]]:
-    """The random configurations: 5 % of the others, rounded down."""
-    rest = others(family)
-    place = chance("random", family.game, str(family.main.get("myopic")))
-    return place.shuffled(rest)[: int(SHARE * len(rest))]
+def random_configurations(family: StudyFamily, chance: Chance) -> list[dict[str, Any]]:
+    """Return the random configurations: 5 % of the others, rounded down."""
+    cases = other_configurations(family)
+    stream = chance("random", family.game, str(family.main.get("myopic")))
+    return stream.shuffled(cases)[: int(SHARE * len(cases))]
 
 
 def bonuses() -> list[dict[str, Any]]:
-    """What a game earns at each scale: so much for each unit of the person's gain that an average
-    one earns 5, 15 or 25 cents.
-    """
+    """Return the bonus rates: an average gain earns 5, 15 or 25 cents, depending on the scale."""
     return [
         {
             "game": game,
             "when": {parameter: scale},
-            "measure": "{place}_gain",
+            "metric": "{place}_gain",
             "rate": round(average / 100 / gain, 4),
-            "most": MOST * average / 100,
+            "most": MAX_BONUSES * average / 100,
         }
         for game, (parameter, gain) in AVERAGE_GAINS.items()
         for scale, average in zip(SCALES, AVERAGE_CENTS, strict=True)
@@ -184,7 +186,7 @@ def bonuses() -> list[dict[str, Any]]:
 
 
 def protocol() -> dict[str, Any]:
-    """What people go through and are paid: one game a visit, up to 40 visits."""
+    """Return the path and pay of participants: one game per visit, up to 40 visits."""
     return {
         "title": {"en": "A game with a partner", "de": "Ein Spiel zu zweit"},
         "recruitment": {"source": "mturk"},
@@ -204,27 +206,29 @@ def protocol() -> dict[str, Any]:
             {"debrief": {"text": DEBRIEF, "once": False}},
         ],
         "pay": {"base": round(6 / 60 * MINUTES, 2), "bonus": bonuses()},
-        "codes": {"failed_attention": ""},  # who fails a check gets none, and is not paid
+        "codes": {"failed_attention": ""},  # failed checks get no code and no pay
     }
 
 
 def glee_human() -> Study:
-    """The human study: 195 configurations with a role for a person in each."""
+    """Return the human study, with 195 configurations and a person's role in each."""
     games = []
     for family in FAMILIES:
         first, second = family.roles
         pairing = [["human", "model"]] * first + [["model", "human"]] * second
-        groups = ([family.main], variants(family), drawn(family, Chance(str(SEED))))
+        groups = ([family.main], variants(family), random_configurations(family, Chance(str(SEED))))
         for cases, count in zip(groups, family.games, strict=True):
-            games.append({"game": family.game, "cases": cases, "deals": count, "pairing": pairing})
+            games.append(
+                {"game": family.game, "cases": cases, "instances": count, "pairing": pairing}
+            )
     return Study.model_validate(
         {
             "name": "glee-human",
-            "description": "People play a game of GLEE a visit with a model: code word, quiz, pay.",
+            "description": "People play one game of GLEE per visit, with attention checks.",
             "seed": SEED,
             "games": games,
             "players": {
-                "human": {"person": "browser", "deadline": PAUSE},
+                "human": {"person": "browser", "deadline": TIMEOUT},
                 "model": {"model": "gemini/gemini-1.5-flash"},
             },
             "people": protocol(),

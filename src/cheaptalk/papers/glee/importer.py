@@ -1,19 +1,19 @@
-"""The published games of GLEE, played again by our rules.
+"""Importer of the published games of GLEE, replayed with cheaptalk's rules.
 
-A game is a folder with a ``config.json`` and a ``game.csv``. Both releases are read: games between
-language models (2024, and newer ones with discounts among the game's settings) and games of people
-against a model. In our terms:
+A game is a folder with a ``config.json`` and a ``game.csv``. Both releases are supported: games
+between language models (2024, and newer ones with discounts among the game's settings) and games of
+people against a model. Conversion:
 
-* More than 20 rounds of bargaining or negotiation are a hidden horizon, as GLEE does not tell the
-  players their number. In persuasion it always does.
+* More than 20 rounds of bargaining or negotiation are a hidden horizon, because GLEE doesn't
+  disclose their number to players. In persuasion it always does.
 * The value of high quality is the larger one of ``v`` and ``c``, which the older release swaps.
-* An absent message (empty, ``None`` or ``nan``) where one could be sent is an empty one.
-* "Jhon", under whatever caption, is ``john``.
-* Every answer counts as ``ok``: GLEE does not record whether it had to be asked again.
-* What a player wrote that was passed on to nobody, and whatever else our rules have no place for,
-  is kept in the record under ``source``, with the configuration as it was.
+* A missing message (empty, ``None`` or ``nan``) is an empty one if a message was possible.
+* "Jhon" with any decision is ``john``.
+* Every answer counts as ``ok``: GLEE doesn't record repeated requests.
+* Text that was passed on to no player, and other data without a place in the record, is kept under
+  ``source``, with the original configuration.
 
-A game whose moves our rules refuse is left out, with file, row and reason.
+A game whose moves are rejected by the rules is skipped, with file, row and reason.
 """
 
 import csv
@@ -34,13 +34,13 @@ from cheaptalk.games.persuasion.rules import Persuasion, Qualities
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records.imports.files import faults, place_name, read_json, read_text, walk
 from cheaptalk.records.imports.importers import Importer, of_folder
-from cheaptalk.records.imports.intake import Collection, ForeignGame, Skipped, Unfit
+from cheaptalk.records.imports.importing import Collection, ForeignGame, Skipped, Unfit
 from cheaptalk.records.imports.redaction import names_said, names_to_hide, redact
 from cheaptalk.rules import (
     CheaptalkError,
-    Deal,
     Game,
     Horizon,
+    Instance,
     ReplayMismatch,
     Table,
     give,
@@ -48,17 +48,17 @@ from cheaptalk.rules import (
 )
 
 SYSTEM = "glee"
-UNTOLD_ABOVE = 20
-"""GLEE names the number of rounds to bargainers and negotiators only up to here."""
+HIDDEN_ABOVE = 20
+"""GLEE discloses the number of rounds to bargainers and negotiators only up to this number."""
 PEOPLE = ("otree", "terminal")
-"""Player types behind which a person sits."""
+"""Player types of people."""
 STUDY_MODEL = "gemini-1.5-flash"
-"""Who plays behind ``otree_LLM``, people's opponent in the human study (GLEE section 4)."""
+"""The model ``otree_LLM``, people's opponent in the human study (GLEE section 4)."""
 JOHN = {f"{verb}J{spelt}n": "john" for verb in ("SellTo", "BuyFrom", "DealWith")
         for spelt in ("ho", "oh")}  # fmt: skip
 REPLIES = {"AcceptOffer": "accept", "RejectOffer": "reject"} | JOHN
 MARKS = {"config.json", "game.csv", "failure_report.txt"}
-"""Files of which each marks a folder as a game's."""
+"""Files that identify the folder of a game."""
 ABSENT = {"", "None", "nan", "NaN"}
 QUALITIES = {"high-quality": True, "low-quality": False}
 NATURE = "Nature"
@@ -77,14 +77,14 @@ class _Player(_Form):
 
 
 class Config(_Form):
-    """A game's ``config.json``; what changes no rule is not looked at."""
+    """A game's ``config.json``; fields without effect on the rules are ignored."""
 
     model_config = ConfigDict(extra="allow")
     rules: ClassVar[type[Game]]
     needed: ClassVar[tuple[str, ...]]
-    """The columns, by our names, without which the game cannot be read."""
+    """The required columns, by our names."""
     decisions: ClassVar[Mapping[str, str]] = {}
-    """Our words for GLEE's decisions, where they differ."""
+    """Our names of GLEE's decisions, if they differ."""
 
     player_1_type: str
     player_1_args: _Player
@@ -103,47 +103,47 @@ class Config(_Form):
         }
 
     def names(self) -> dict[str, str]:
-        """The public names of those who are not called after their role."""
-        called = {role: player.public_name for role, (_, player) in self.players.items()}
-        return {role: name for role, name in called.items() if name != role.capitalize()}
+        """Return the public names that differ from the role."""
+        names = {role: player.public_name for role, (_, player) in self.players.items()}
+        return {role: name for role, name in names.items() if name != role.capitalize()}
 
     def seats(self) -> dict[str, ImportedSeat]:
-        """Who played.
+        """Return the players.
 
         Raises:
-            Unfit: a model without a name.
+            Unfit: a model has no name.
         """
         return {role: _seat(number, *self.players[role])
                 for number, role in enumerate(self.players, start=1)}  # fmt: skip
 
     def game(self, named: bool) -> Game:
-        """Our game with its parameters.
+        """Return the game with its parameters.
 
         Args:
-            named: whether the players keep public names of their own.
+            named: whether the players keep their public names.
 
         Raises:
-            Unfit: a setting is out of our rules' range.
+            Unfit: a setting is invalid in our rules.
         """
-        known = self.rules.model_fields
-        told = {name: value for name, value in self.game_args if name in known}
+        fields = self.rules.model_fields
+        values = {name: value for name, value in self.game_args if name in fields}
         names = {"names": self.names()} if named else {}
         try:
-            return self.rules(**told | self.parameters() | names)
+            return self.rules(**values | self.parameters() | names)
         except ValidationError as error:
             raise Unfit(f"config.json: {faults(error)}") from None
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
-        """The parameters that do not stand in the game's settings as our rules have them."""
+        """Return the parameters that are not among the game's settings with our names."""
 
     @property
-    def spoken(self) -> bool:
-        """Whether a player can send words."""
+    def has_messages(self) -> bool:
+        """Whether a player can send messages."""
         return bool(self.game_args.messages)
 
     def columns(self) -> dict[str, str]:
-        """Our names of the columns that GLEE names otherwise."""
+        """Return our names of columns that GLEE names differently."""
         return {}
 
 
@@ -155,7 +155,7 @@ def _seat(number: int, kind: str, player: _Player) -> ImportedSeat:
         name = STUDY_MODEL
     short = name.rstrip("/").rpartition("/")[2]
     if not short:
-        raise Unfit(f'config.json: "player_{number}_args.model_name": is missing')
+        raise Unfit(f'config.json: "player_{number}_args.model_name" is missing')
     return ImportedSeat(imported=SYSTEM, model=short)
 
 
@@ -170,7 +170,7 @@ class _OfferArgs(_Timed):
 
     @property
     def horizon(self) -> Horizon:
-        return Horizon(rounds=self.max_rounds, hidden=self.max_rounds > UNTOLD_ABOVE)
+        return Horizon(rounds=self.max_rounds, hidden=self.max_rounds > HIDDEN_ABOVE)
 
 
 class _BargainingArgs(_OfferArgs):
@@ -192,18 +192,20 @@ class _Bargaining(Config):
         return {"discounts": (first, second), "horizon": args.horizon}
 
     def columns(self) -> dict[str, str]:
-        called = {role: name.lower().replace(" ", "_") for role, name in self.names().items()}
-        return {f"{name}_gain": f"{role}_gain" for role, name in called.items()}
+        names = {role: name.lower().replace(" ", "_") for role, name in self.names().items()}
+        return {f"{name}_gain": f"{role}_gain" for role, name in names.items()}
 
-    def _delta(self, number: int, *written: float | None) -> float:
-        """A discount, which stands with the player, with the game, or with both alike."""
-        known = {delta for delta in written if delta is not None}
-        if len(known) != 1:
-            found = "contradicts" if known else "is missing, and so is"
+    def _delta(self, number: int, *recorded: float | None) -> float:
+        """Return a discount factor, which is recorded with the player, the game, or equally with
+        both.
+        """
+        distinct = {delta for delta in recorded if delta is not None}
+        if len(distinct) != 1:
+            problem = "contradicts" if distinct else "is missing, and so is"
             raise Unfit(
-                f'config.json: "player_{number}_args.delta": {found} "game_args.delta_{number}"'
+                f'config.json: "player_{number}_args.delta": {problem} "game_args.delta_{number}"'
             )
-        return known.pop()
+        return distinct.pop()
 
 
 class _NegotiationArgs(_OfferArgs):
@@ -262,13 +264,13 @@ FAMILIES: dict[str, type[Config]] = {
 
 
 def read_config(data: object) -> Config:
-    """A game's configuration, checked.
+    """Return a game's validated configuration.
 
     Raises:
-        Unfit: it is none of GLEE's, or one with settings that are not known here.
+        Unfit: it is not a configuration of GLEE, or contains unknown settings.
     """
     if not isinstance(data, dict):
-        raise Unfit("config.json: is no JSON object")
+        raise Unfit("config.json: must be a JSON object")
     kind = data.get("game_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
         raise Unfit(f'config.json: "game_type": unknown game {suggest(str(kind), list(FAMILIES))}')
@@ -281,32 +283,31 @@ def read_config(data: object) -> Config:
 def read_glee(
     folder: Path | str, *, keep_names: bool = False, names: Sequence[str] = ()
 ) -> Collection:
-    """The games in a folder and all folders below it, for :func:`take_in`.
+    """Return the games in a folder and its subfolders, for :func:`take_in`.
 
-    People's first names are taken out of the messages of the games that people played, see
+    People's first names are removed from the messages of people's games; see
     :mod:`cheaptalk.records.imports.redaction`.
 
     Args:
-        keep_names: leave them in.
-        names: names to take out of every game, besides those that are found.
+        keep_names: whether to keep them.
+        names: further names to remove from every game.
 
     Raises:
-        CheaptalkError: there is no such folder, or no game in it, or names are to be kept and to be
-            taken out.
+        CheaptalkError: the folder doesn't exist or contains no games, or ``names`` and
+            ``keep_names`` are both given.
     """
     hidden = names_to_hide(keep_names, names)
     folder = Path(folder)
-    closed: list[Skipped] = []
-    found = [inner for inner, files in walk(folder, closed) if MARKS.intersection(files)]
-    if not found and not closed:
-        raise CheaptalkError(f"{folder}: no folder in it holds a config.json or a game.csv")
-    games = (_game(inner, place_name(folder, inner), hidden) for inner in found)
-    return Collection(SYSTEM, folder.resolve().name, chain(closed, games), hidden is None)
+    unreadable: list[Skipped] = []
+    folders = [inner for inner, files in walk(folder, unreadable) if MARKS.intersection(files)]
+    if not folders and not unreadable:
+        raise CheaptalkError(f"{folder} contains no config.json or game.csv, even in subfolders")
+    games = (_game(inner, place_name(folder, inner), hidden) for inner in folders)
+    return Collection(SYSTEM, folder.resolve().name, chain(unreadable, games), hidden is None)
 
 
 class _Row(NamedTuple):
-    """One row of ``game.csv``: its number as spreadsheets count, and the cells that hold something,
-    by our names of the columns."""
+    """A row of ``game.csv``: its number in a spreadsheet, and the non-empty cells by column."""
 
     number: int
     player: str
@@ -317,11 +318,11 @@ class _Row(NamedTuple):
         return Unfit(f"game.csv, row {self.number}: {reason}")
 
 
-def _game(folder: Path, place: str, hidden: frozenset[str] | None) -> ForeignGame | Skipped:
-    """The game in a folder; these names and people's are taken out, unless it is None."""
+def _game(folder: Path, location: str, hidden: frozenset[str] | None) -> ForeignGame | Skipped:
+    """Load the game in a folder, redacting these names and people's unless ``hidden`` is None."""
     try:
-        written = read_json(folder / "config.json")
-        config = read_config(written)
+        data = read_json(folder / "config.json")
+        config = read_config(data)
         seats = config.seats()
         people = [role for role, seat in seats.items() if seat.person]
         if not people and not hidden:
@@ -330,27 +331,27 @@ def _game(folder: Path, place: str, hidden: frozenset[str] | None) -> ForeignGam
         if hidden is not None:
             game = config.game(named=False)
         rows = _rows(read_text(folder / "game.csv"), config)
-        called = {player.public_name: role for role, (_, player) in config.players.items()}
-        # myopic buyers are nobody in particular
-        roles = {"Alice": "alice", "Bob": "bob", "the buyer": "bob"} | called
+        named = {player.public_name: role for role, (_, player) in config.players.items()}
+        # myopic buyers have no name
+        roles = {"Alice": "alice", "Bob": "bob", "the buyer": "bob"} | named
         redactions = 0
         if hidden is not None:
-            said = [(roles[row.player], row.cells["message"]) for row in rows
-                    if row.player in roles and "message" in row.cells]  # fmt: skip
-            names = {*hidden, *config.names().values(), *names_said(said, people)}
+            messages = [(roles[row.player], row.cells["message"]) for row in rows
+                        if row.player in roles and "message" in row.cells]  # fmt: skip
+            names = {*hidden, *config.names().values(), *names_said(messages, people)}
             rows, redactions = _redacted(rows, names)
-            written = _map_text(written, lambda text: redact(text, names)[0])
-        deal, moves = _dealt(game, rows)
+            data = _map_text(data, lambda text: redact(text, names)[0])
+        instance, moves = _instance_and_moves(game, rows)
         id_ = place_name(folder, folder)
-        table = Table(game, deal, f"{SYSTEM}/{id_}")
+        table = Table(game, instance, f"{SYSTEM}/{id_}")
         unused = _replay(table, moves, roles, config.decisions)
         source = {
-            "system": SYSTEM, "id": id_, "folder": place, "date": config.date,
-            "commit": config.commit, "config": written, "unused": unused,
+            "system": SYSTEM, "id": id_, "folder": location, "date": config.date,
+            "commit": config.commit, "config": data, "unused": unused,
         }  # fmt: skip
-        return ForeignGame(id_, place, table, seats, source, redactions)
+        return ForeignGame(id_, location, table, seats, source, redactions)
     except Unfit as reason:
-        return Skipped(place, str(reason))
+        return Skipped(location, str(reason))
 
 
 def _rows(text: str, config: Config) -> list[_Row]:
@@ -360,11 +361,11 @@ def _rows(text: str, config: Config) -> list[_Row]:
         header = [columns.get(name, name) for name in next(lines, [])]
         if not header:
             raise Unfit("game.csv: is empty")
-        theirs = {ours: name for name, ours in columns.items()}
-        for name in ("player", "round", *config.needed, *["message"] * config.spoken):
+        original = {column: name for name, column in columns.items()}
+        for name in ("player", "round", *config.needed, *["message"] * config.has_messages):
             if header.count(name) != 1:
-                problem = "stands there twice" if name in header else "is missing"
-                raise Unfit(f'game.csv: column "{theirs.get(name, name)}" {problem}')
+                problem = "is duplicated" if name in header else "is missing"
+                raise Unfit(f'game.csv: column "{original.get(name, name)}" {problem}')
         rows = [_row(number, header, line) for number, line in enumerate(lines, start=2) if line]
     except csv.Error as error:
         raise Unfit(f"game.csv, line {lines.line_num}: {error}") from None
@@ -375,27 +376,29 @@ def _rows(text: str, config: Config) -> list[_Row]:
 
 def _row(number: int, header: list[str], line: list[str]) -> _Row:
     if len(line) != len(header):
-        raise Unfit(f"game.csv, row {number}: has {len(line)} cells, the header has {len(header)}")
+        raise Unfit(
+            f"game.csv, row {number}: has {len(line)} cells, but the header has {len(header)}"
+        )
     cells = {name: cell for name, cell in zip(header, line, strict=True) if cell not in ABSENT}
-    counted = cells.pop("round", "")
+    text = cells.pop("round", "")
     try:
-        round_ = int(counted.removesuffix(".0"))
+        round_ = int(text.removesuffix(".0"))
     except ValueError:
-        raise Unfit(f'game.csv, row {number}: "round": "{counted}" is no whole number') from None
+        raise Unfit(f'game.csv, row {number}: "round": "{text}" is not a whole number') from None
     return _Row(number, cells.pop("player", ""), round_, cells)
 
 
 def _redacted(rows: Iterable[_Row], names: set[str]) -> tuple[list[_Row], int]:
-    """The rows with the names taken out of all that is text, and how many there were."""
-    fixed = {"alice_gain", "bob_gain", "price", "decision", "round_quality", "product_worth"}
-    done, total = [], 0
+    """Return the rows with the names removed from all text, and the number of removals."""
+    unchanged = {"alice_gain", "bob_gain", "price", "decision", "round_quality", "product_worth"}
+    redacted, total = [], 0
     for row in rows:
         cells = dict(row.cells)
-        for column in cells.keys() - fixed:
+        for column in cells.keys() - unchanged:
             cells[column], count = redact(cells[column], names)
             total += count
-        done.append(row._replace(cells=cells))
-    return done, total
+        redacted.append(row._replace(cells=cells))
+    return redacted, total
 
 
 def _map_text(data: Any, change: Callable[[str], str]) -> Any:
@@ -406,10 +409,10 @@ def _map_text(data: Any, change: Callable[[str], str]) -> Any:
     return [_map_text(value, change) for value in data] if isinstance(data, list) else data
 
 
-def _dealt(game: Game, rows: list[_Row]) -> tuple[Deal, list[_Row]]:
-    """What nature decided, and the players' rows."""
+def _instance_and_moves(game: Game, rows: list[_Row]) -> tuple[Instance, list[_Row]]:
+    """Return the instance and the players' rows."""
     if not isinstance(game, Persuasion):
-        return game.deal_type(), rows
+        return game.instance_type(), rows
     qualities: list[bool] = []
     moves: list[_Row] = []
     for row in rows:
@@ -425,11 +428,11 @@ def _dealt(game: Game, rows: list[_Row]) -> tuple[Deal, list[_Row]]:
 
 
 def _quality(game: Persuasion, row: _Row) -> bool:
-    """Whether the round's product is of high quality; what it is worth must agree."""
-    written = row.cells.get("round_quality", "")
-    if written not in QUALITIES:
-        raise row.unfit(f'"round_quality": "{written}" is none of {", ".join(QUALITIES)}')
-    high = QUALITIES[written]
+    """Return whether the round's product is of high quality; its value must agree."""
+    quality = row.cells.get("round_quality", "")
+    if quality not in QUALITIES:
+        raise row.unfit(f'"round_quality": "{quality}" is not one of {", ".join(QUALITIES)}')
+    high = QUALITIES[quality]
     worth = game.price * (game.value if high else game.low_value)
     stated = row.cells.get("product_worth", "")
     try:
@@ -437,29 +440,31 @@ def _quality(game: Persuasion, row: _Row) -> bool:
     except ValueError:
         agrees = False
     if not agrees:
-        raise row.unfit(f'"product_worth": is {stated}; by the configuration {worth:,.15g}')
+        raise row.unfit(
+            f'"product_worth": is {stated}; expected {worth:,.15g} from the configuration'
+        )
     return high
 
 
 def _replay(
     table: Table, moves: Iterable[_Row], roles: Mapping[str, str], decisions: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Play the rows at our table.
+    """Replay the rows with our rules.
 
     Returns:
-        Cells that our rules have no place for, by request.
+        Cells without a place in the record, by request.
 
     Raises:
-        Unfit: a row is out of order or illegal, or the game does not end with the last one.
+        Unfit: a row is out of order or illegal, or the game doesn't end with the last one.
     """
-    seated = {seat.name: seat.place for seat in table.game.seats}
+    seats = {seat.name: seat.seat for seat in table.game.actors}
     unused = []
     for row in moves:
         request = table.requests
         ask = next(iter(table.pending.values()), None)
         if ask is None:
-            raise row.unfit("the game is over before it")
-        due = (seated[ask.seat], request // 2 + 1)
+            raise row.unfit("the game has already ended")
+        due = (seats[ask.actor], request // 2 + 1)
         if (roles.get(row.player), row.round) != due:
             raise row.unfit(f'is round {row.round} of "{row.player}"; round {due[1]} of '
                             f"{due[0].capitalize()} is due")  # fmt: skip
@@ -469,22 +474,22 @@ def _replay(
         if "decision" in fields:
             fields["decision"] = decisions.get(fields["decision"], fields["decision"])
         try:
-            give(table, request, ask.seat, fields)
+            give(table, request, ask.actor, fields)
         except ReplayMismatch as mismatch:
             raise row.unfit(str(mismatch)) from None
-        left = {name: cell for name, cell in row.cells.items() if name not in fields}
-        if left:
-            unused.append({"request": request, "cells": left})
+        remaining = {name: cell for name, cell in row.cells.items() if name not in fields}
+        if remaining:
+            unused.append({"request": request, "cells": remaining})
     if not table.over:
-        raise Unfit("game.csv: the game is not over after its last row")
+        raise Unfit("game.csv: the game has not ended after the last row")
     return unused
 
 
 NOTES = {
     "bargaining": {
-        "reminders": "in GLEE of responders only, never of proposers",
-        "complete_information": "also where it is no, GLEE's reminders tell responders the rival's "
-        "discount from round 2 on",
+        "reminders": "in GLEE only for responders, never for proposers",
+        "complete_information": "even if no, GLEE's reminders tell responders the rival's discount "
+        "from round 2",
     }
 }
 IMPORTER = Importer("Import published games of GLEE.", of_folder(read_glee), NOTES)

@@ -1,4 +1,4 @@
-"""GLEE's tables in the form in which the paper prints them."""
+"""GLEE's tables with the paper's layout."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from itertools import zip_longest
 import polars as pl
 
 from cheaptalk.papers.glee.families import METRICS, FamilyMatches, Term, families
-from cheaptalk.papers.printed import as_printed, chosen
+from cheaptalk.papers.printed import as_printed, selected_labels
 from cheaptalk.records import MatchRecord
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -20,56 +20,56 @@ PAPER = "glee"
 """The folder with the printed values."""
 PANELS = {"bargaining": "a", "negotiation": "b", "persuasion": "c"}
 MARKS = {"yes": "✓", "text": "✓", "no": "-", "binary": "-"}
-"""How the paper marks levels in Table 2."""
+"""The paper's symbols for levels in Table 2."""
 HEADS = {"MT": "MA"}
-"""What it calls parts of the market there, where elsewhere they have another name."""
+"""The names of parts of the market that differ in this table."""
 EFFECTS = {"efficiency": "Eff.", "fairness": "Fair."}
 HALF = ".half"
-"""Behind a column's name, half the width of its interval, which the paper prints behind ±."""
+"""The suffix of a column with half the width of an interval, which the paper prints after ±."""
 
 
 def market_table(
     evidence: Evidence, played: FamilyMatches, effects: pl.DataFrame, reference: str
 ) -> ReportTable:
-    """A panel of Table 2: markets with their effects, and how wide the intervals are.
+    """Return a panel of Table 2: markets with their effects, and the width of the intervals.
 
     Args:
-        evidence: what is asked for besides.
+        evidence: provides the options.
         played: the family.
-        effects: a row a market, with its levels, and the effects of :data:`EFFECTS` that are known
-            in points, each with the ends of its classical interval.
-        reference: the market of which the effect is 0.
+        effects: one row per market, with its levels, and its effects on the metrics of
+            :data:`EFFECTS` in points, each with the limits of its classical interval.
+        reference: the market whose effect is 0.
     """
-    terms = [one for one in played.terms if one.market]
-    known = {key: title for key, title in EFFECTS.items() if key in effects.columns}
+    terms = [term for term in played.terms if term.market]
+    metrics = {key: title for key, title in EFFECTS.items() if key in effects.columns}
     halves = {key: effects.select((pl.col(key + HIGH) - pl.col(key + LOW)).max() / 2).item()
-              for key in known}  # fmt: skip
+              for key in metrics}  # fmt: skip
     rows = effects.select(
-        *(_marked(played, one) for one in terms),
-        *(key + end for key in known for end in ("", LOW, HIGH)),
+        *(_marked(played, term) for term in terms),
+        *(key + end for key in metrics for end in ("", LOW, HIGH)),
         *((pl.col(key) >= pl.col(key).max() - (halves[key] or 0)).alias(key + BOLD)
-          for key in known),
+          for key in metrics),
     )  # fmt: skip
     last = pl.DataFrame({terms[0].name: "Conf. Int. ±", **halves})
     panel = PANELS[played.game]
-    heads = {one.name: HEADS.get(one.name, one.name) for one in terms}
-    meanings = "; ".join(f"{heads[one.name]}: {one.title}" for one in terms)
+    heads = {term.name: HEADS.get(term.name, term.name) for term in terms}
+    meanings = "; ".join(f"{heads[term.name]}: {term.title}" for term in terms)
     table = ReportTable(
         f"table-2{panel}", f"{capital(played.game)}: effect of the market on the game",
         pl.concat([rows, last], how="diagonal_relaxed"),
         (*(Header(key, head) for key, head in heads.items()),
          *(Header(key, title, "", 1, f"Effect on {key}, in points.", spread=False)
-           for key, title in known.items())),
-        f"{meanings}; a mark says yes, or words. Effects are in points over the market "
-        f"{reference}. The last row is half the width of the widest of the classical 95 % "
-        "intervals; bold is the highest effect, with those that are no more than that below it.",
+           for key, title in metrics.items())),
+        f"{meanings}. A check mark means yes, or text messages. Effects are in points relative to "
+        f"the market {reference}. The last row is half the width of the widest classical 95 % "
+        "interval; bold are the highest effect and those within that distance of it.",
         printed=f"Table 2 ({panel})",
     )  # fmt: skip
     return as_printed(evidence, PAPER, table)
 
 
 def _marked(played: FamilyMatches, term: Term) -> pl.Expr:
-    """The levels of a part of the market as the paper marks them."""
+    """Return the levels of a part of the market with the paper's symbols."""
     constant = played.constant.get(term.name)
     levels = pl.col(term.name) if constant is None else pl.lit(constant)
     return levels.cast(pl.String).replace(MARKS).alias(term.name)
@@ -78,15 +78,17 @@ def _marked(played: FamilyMatches, term: Term) -> pl.Expr:
 def gain_table(
     evidence: Evidence, gains: pl.DataFrame, sides: Mapping[str, tuple[str, str]]
 ) -> Iterator[ReportTable]:
-    """Table 3: players by role and family, unless nobody who is asked for played.
+    """Yield Table 3: players by role and family, unless no selected player has played.
 
     Args:
-        evidence: what is asked for besides.
-        gains: a row a ``player``, and what it gains in points with the ends of its classical
-            interval; those of the reference player are 0, without an interval.
-        sides: family and role by the column of the gain.
+        evidence: provides the options.
+        gains: one row per ``player``, with its gain in points and the limits of its classical
+            interval; the reference player has 0 without an interval.
+        sides: family and role by column of the gain.
     """
-    rows = gains.filter(pl.col("player").is_in(chosen(evidence, gains["player"].to_list())))
+    rows = gains.filter(
+        pl.col("player").is_in(selected_labels(evidence, gains["player"].to_list()))
+    )
     if rows.is_empty():
         return
     halves = (
@@ -98,7 +100,7 @@ def gain_table(
         "table-3", "Effect of the player on its own gain",
         rows.select("player", *(key + end for key in sides for end in ("", LOW, HIGH)), *halves),
         (Header("player", "Model"), *_plus_minus(sides)),
-        "In points; behind ± is half the width of a classical 95 % interval.",
+        "In points; ± is half the width of a classical 95 % confidence interval.",
         printed="Table 3",
     )  # fmt: skip
     yield as_printed(evidence, PAPER, table)
@@ -117,7 +119,7 @@ ORDER = ("bargaining", "persuasion", "negotiation")
 
 @dataclass(frozen=True)
 class Decisions:
-    """How many decisions were made in matches: to accept, to buy, or to recommend.
+    """The number of decisions in matches: to accept, to buy or to recommend.
 
     Attributes:
         counts: by game.
@@ -128,20 +130,22 @@ class Decisions:
     def add(self, record: MatchRecord) -> None:
         """Count a match."""
         answers = record.body.get("answers") or ()
-        self.counts[record.game] += sum("decision" in (one["action"] or ()) for one in answers)
+        self.counts[record.game] += sum(
+            "decision" in (answer["action"] or ()) for answer in answers
+        )
 
     def join(self, later: "Decisions") -> None:
-        """Count what another one counted."""
+        """Add the counts of another object."""
         self.counts.update(later.counts)
 
 
 def collected(evidence: Evidence) -> Iterator[ReportTable]:
-    """How many games count, and how many decisions, messages and words there are in them.
+    """Count the scored games, and the decisions, messages and words in them.
 
-    A decision is an answer that accepts or rejects, buys or passes, recommends or does not; an
-    offer is none. Words are runs of characters between white space in messages.
+    A decision is an answer that accepts or rejects, buys or passes, recommends or doesn't; an offer
+    isn't one. Words are separated by white space.
     """
-    played = {one.game for one in evidence.once(families)}
+    played = {family.game for family in evidence.once(families)}
     decisions = evidence.observed(Decisions).counts
     tallies = evidence.once(activity).tallies
     rows = []
@@ -152,7 +156,7 @@ def collected(evidence: Evidence) -> Iterator[ReportTable]:
     counted = pl.DataFrame(rows, ["family", *COUNTS], orient="row")
     total = counted.select(pl.lit("Total").alias("family"), pl.col(*COUNTS).sum())
     table = ReportTable(
-        "table-6", "Games that were collected, by family", pl.concat([counted, total]),
+        "table-6", "Collected games by family", pl.concat([counted, total]),
         (Header("family", "Game Type"),
          *(Header(key, title, "", 0) for key, title in COUNTS.items())),
         printed="Table 6",
@@ -161,7 +165,7 @@ def collected(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 TERMS = ("δ_A", "δ_B", "F_A", "F_B", "p", "v", "M", "T", "CI", "MA", "MT", "MY")
-"""Parameters in the order of Table 8; what else does not vary does not stand there."""
+"""Parameters in the order of Table 8; others are omitted unless they vary."""
 PRINTED_TERMS = {"MT": "Messages type", "MY": "Buyer type"}
 PRINTED_LEVELS = {
     "MY": {"yes": "Myopic", "no": "Long-living"},
@@ -170,36 +174,36 @@ PRINTED_LEVELS = {
 TRUTH = {"yes": "True", "no": "False"}
 
 
-def reference_table(made: Sequence[FamilyMatches]) -> ReportTable:
-    """Table 8: the level that others are compared with, of each parameter of each family."""
-    sides = [[_default(one, term) for term in _in_order(one)] for one in made]
+def reference_table(played: Sequence[FamilyMatches]) -> ReportTable:
+    """Return Table 8: the reference level of each parameter of each family."""
+    sides = [[_default(family, term) for term in _in_order(family)] for family in played]
     rows = [
-        {f"{one.game} {part}": text
-         for one, (name, value) in zip(made, line, strict=True)
+        {f"{family.game} {part}": text
+         for family, (name, value) in zip(played, line, strict=True)
          for part, text in (("parameter", name), ("default", value))}
         for line in zip_longest(*sides, fillvalue=("", ""))
     ]  # fmt: skip
     columns = [
-        Header(f"{one.game} {part}", capital(part), group=capital(one.game))
-        for one in made for part in ("parameter", "default")
+        Header(f"{family.game} {part}", capital(part), group=capital(family.game))
+        for family in played for part in ("parameter", "default")
     ]  # fmt: skip
     return ReportTable(
         "table-8", "Default parameter values", pl.DataFrame(rows), tuple(columns),
-        "The paper's own stand in the table of reference levels.", printed="Table 8",
+        "The paper's own reference levels are in the table of reference levels.", printed="Table 8",
     )  # fmt: skip
 
 
 def _in_order(played: FamilyMatches) -> list[Term]:
-    """The parameters that have a reference level, in the order of the paper."""
-    known = [one for one in played.terms if one.name in (*TERMS, *played.levels)]
-    return sorted(known, key=lambda one: TERMS.index(one.name) if one.name in TERMS else 0)
+    """Return the parameters with a reference level, in the paper's order."""
+    terms = [term for term in played.terms if term.name in (*TERMS, *played.levels)]
+    return sorted(terms, key=lambda term: TERMS.index(term.name) if term.name in TERMS else 0)
 
 
 def _default(played: FamilyMatches, term: Term) -> tuple[str, str]:
-    """A parameter and its reference level here, as the paper calls them."""
+    """Return a parameter and its reference level here, with the paper's names."""
     value = played.references.get(term.name) or played.constant[term.name]
-    called = PRINTED_LEVELS.get(term.name, TRUTH).get(value, value)
-    return PRINTED_TERMS.get(term.name, term.name), called
+    name = PRINTED_LEVELS.get(term.name, TRUTH).get(value, value)
+    return PRINTED_TERMS.get(term.name, term.name), name
 
 
 GAINS_FIRST = {
@@ -210,20 +214,20 @@ GAINS_FIRST = {
 
 
 def prediction_table(
-    evidence: Evidence, missed: pl.DataFrame, learners: Mapping[str, str], caption: str
+    evidence: Evidence, errors: pl.DataFrame, learners: Mapping[str, str], caption: str
 ) -> ReportTable:
-    """Table 9: how far each learner misses each metric.
+    """Return Table 9: the prediction error of each learner for each metric.
 
     Args:
-        evidence: what is asked for besides.
-        missed: a row a ``family`` and ``metric``, and for each learner its mean error with its
+        evidence: provides the options.
+        errors: one row per ``family`` and ``metric``, with each learner's mean error and its
             standard deviation over splits.
-        learners: what they are called.
-        caption: of the table.
+        learners: the titles of the learners.
+        caption: the caption of the table.
     """
     titles = {capital(METRICS[key]): title for key, title in GAINS_FIRST.items()}
     names = list(titles.values())
-    rows = missed.with_columns(pl.col("metric").replace(titles)).rename(
+    rows = errors.with_columns(pl.col("metric").replace(titles)).rename(
         {key + ERROR: key + HALF for key in learners}
     ).sort(
         "family",  # alphabetical, as in the paper

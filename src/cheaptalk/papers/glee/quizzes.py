@@ -1,8 +1,8 @@
-"""Quizzes: what people are asked after a game of GLEE about their own part in it.
+"""Quizzes: questions to people after a game of GLEE about their own role in it.
 
-As in the paper's human study: which share of the money was lost each round, what the product was
-worth, what it cost. Wrong choices lie around the truth; in persuasion what a product of high
-quality is worth takes the place of the published one, a price times a worth.
+As in the paper's human study, they ask for the share of money lost per round, the value of the
+product, or its price. Wrong choices are close to the correct one. In persuasion, one of them is the
+value of a high-quality product, instead of the published price times value.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,55 +19,55 @@ from cheaptalk.styles.writing import WRITINGS, Writing
 B = TypeVar("B", bound=Event)
 NAME = "quiz"
 LOSSES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2)
-"""Shares of a dollar that are offered besides the true one."""
+"""Wrong choices: shares of a dollar."""
 ENGLISH, GERMAN = WRITINGS["english"], WRITINGS["german"]
 
 
-def bargaining(_game: Game, _place: str, events: Sequence[Event], luck: Stream) -> Item:
-    """How much less a dollar was worth to the person with every round."""
-    lost = 1 - _told(events, BargainingBriefing).discount
+def bargaining(_game: Game, _seat: str, events: Sequence[Event], rng: Stream) -> Item:
+    """Return the question how much less a dollar was worth to the participant with every round."""
+    lost = 1 - _briefing(events, BargainingBriefing).discount
     ask = {
-        "en": "How much less was a dollar worth to you with every round that passed?",
-        "de": "Wie viel weniger war ein Dollar für Sie mit jeder Runde wert, die verging?",
+        "en": "By how much did the value of a dollar to you decrease in each round?",
+        "de": "Um wie viel sank der Wert eines Dollars für Sie in jeder Runde?",
     }
-    return _question(ask, [lost, *LOSSES], Writing.percent, luck)
+    return _question(ask, [lost, *LOSSES], Writing.percent, rng)
 
 
-def negotiation(_game: Game, _place: str, events: Sequence[Event], luck: Stream) -> Item:
-    """What the product was worth to the person."""
-    told = _told(events, NegotiationBriefing)
-    others = [told.value * times for times in (0.25, 0.5, 2, 4)]
-    if told.rival_value is not None:
-        others.append(told.rival_value)
+def negotiation(_game: Game, _seat: str, events: Sequence[Event], rng: Stream) -> Item:
+    """Return the question how much the product was worth to the participant."""
+    briefing = _briefing(events, NegotiationBriefing)
+    wrong = [briefing.value * factor for factor in (0.25, 0.5, 2, 4)]
+    if briefing.rival_value is not None:
+        wrong.append(briefing.rival_value)
     ask = {
-        "en": "What was the product worth to you?",
-        "de": "Was war das Produkt für Sie wert?",
+        "en": "How much was the product worth to you?",
+        "de": "Wie viel war das Produkt für Sie wert?",
     }
-    return _question(ask, [told.value, *others], Writing.dollars, luck)
+    return _question(ask, [briefing.value, *wrong], Writing.dollars, rng)
 
 
-def persuasion(_game: Game, _place: str, events: Sequence[Event], luck: Stream) -> Item:
-    """What a product cost."""
-    told = _told(events, PersuasionBriefing)
-    others = [told.price * times for times in (0.25, 0.5, 2)]
-    if told.high_worth is not None:
-        others.append(told.high_worth)
+def persuasion(_game: Game, _seat: str, events: Sequence[Event], rng: Stream) -> Item:
+    """Return the question for the price of a product."""
+    briefing = _briefing(events, PersuasionBriefing)
+    wrong = [briefing.price * factor for factor in (0.25, 0.5, 2)]
+    if briefing.high_worth is not None:
+        wrong.append(briefing.high_worth)
     ask = {
-        "en": "At which fixed price was each product sold?",
-        "de": "Zu welchem festen Preis wurde jedes Produkt verkauft?",
+        "en": "What was the fixed price of each product?",
+        "de": "Welchen festen Preis hatte jedes Produkt?",
     }
-    return _question(ask, [told.price, *others], Writing.dollars, luck)
+    return _question(ask, [briefing.price, *wrong], Writing.dollars, rng)
 
 
-def _told(events: Iterable[Event], briefing: type[B]) -> B:
-    """What somebody was told at the start."""
-    return next(one for one in events if isinstance(one, briefing))
+def _briefing(events: Iterable[Event], kind: type[B]) -> B:
+    """Return the briefing at the start of the game."""
+    return next(event for event in events if isinstance(event, kind))
 
 
 def _question(
-    ask: Words, values: Sequence[float], write: Callable[[Writing, float], str], luck: Stream
+    ask: Words, values: Sequence[float], write: Callable[[Writing, float], str], rng: Stream
 ) -> Item:
-    """A question whose first value is right, with all that read differently in a drawn order."""
-    texts = {write(ENGLISH, one): write(GERMAN, one) for one in values}
+    """Return a question whose first value is correct, with all distinct choices in random order."""
+    texts = {write(ENGLISH, value): write(GERMAN, value) for value in values}
     choices = [{"en": english, "de": german} for english, german in texts.items()]
-    return Item(name=NAME, ask=ask, choices=luck.shuffled(choices), right=[next(iter(texts))])
+    return Item(name=NAME, ask=ask, choices=rng.shuffled(choices), correct=[next(iter(texts))])

@@ -1,8 +1,8 @@
-"""GLEE's tables and figures: markets, players, pairs and parameters."""
+"""Recipe for GLEE's tables and figures: markets, players, pairs and parameters."""
 
 from cheaptalk.papers.glee.anchoring import anchoring
 from cheaptalk.papers.glee.attention import attention
-from cheaptalk.papers.glee.coverage import configurations, has_people_at_tables
+from cheaptalk.papers.glee.coverage import configurations, has_people
 from cheaptalk.papers.glee.effects import (
     encoding,
     impact,
@@ -27,28 +27,28 @@ RECIPE: Recipe = Recipe(
     "(Shapira et al. 2024)",
     (
         PLAYED,
-        RecipePart("What was collected", "Table 6", collected, (Activity, Decisions), design=True),
-        RecipePart("What came of the games", "section 2", outcomes),
+        RecipePart("Collected data", "Table 6", collected, (Activity, Decisions), design=True),
+        RecipePart("Outcomes of the games", "section 2", outcomes),
         RecipePart("Effect of the market", "Table 2", market_effects),
-        RecipePart("What players gain", "Table 3", self_gains),
-        RecipePart("Who plays whom", "Figures 1 and 21 to 23", pair_maps),
+        RecipePart("Players' gains", "Table 3", self_gains),
+        RecipePart("Effects of pairs", "Figures 1 and 21 to 23", pair_maps),
         RecipePart("Copies of a player", "section 4, Q2", same_player),
-        RecipePart("Which players to choose", "footnote 13", choices),
+        RecipePart("Choice of players", "footnote 13", choices),
         RecipePart("Anchoring", "section 4, Q3", anchoring, (Activity,)),
         RecipePart("Effect of every parameter", "appendix D.1, Figure 6", impact),
-        RecipePart("Other configurations", "footnote 11", distributions),
+        RecipePart("Reweighted configurations", "footnote 11", distributions),
         RecipePart("Bob's gain in persuasion", "section 2.3", definitions, (BobGains,)),
         RecipePart("Reference levels", "Table 8", references),
-        RecipePart("How matches are encoded", "Figure 20", encoding),
+        RecipePart("Encoding of matches", "Figure 20", encoding),
         RecipePart("Predictions", "Table 9", predictions),
-        RecipePart("What people played", "Table 7", configurations, fits=has_people_at_tables),
-        RecipePart("Checks of attention", "appendix E.3", attention, fits=with_people),
+        RecipePart("Configurations played by people", "Table 7", configurations, fits=has_people),
+        RecipePart("Attention checks", "appendix E.3", attention, fits=with_people),
     ),
     options=OPTIONS
     | {
-        CHOSEN: "the player that others are compared with",
+        CHOSEN: "the reference player",
         COMPOSITE: "discounts: both players' discount factors as one parameter (footnote 18)",
-        SPLITS: "over how many random splits predictions are compared (the paper has 100)",
+        SPLITS: "the number of random splits for predictions (100 in the paper)",
     },
     games=("bargaining", "negotiation", "persuasion"),
 )

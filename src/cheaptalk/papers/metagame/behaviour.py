@@ -1,4 +1,4 @@
-"""How strategies bargain, and the mistakes they make, also by the circle of their prompts."""
+"""How strategies bargain and the mistakes they make, also by prompt circle."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,15 +10,15 @@ import polars as pl
 
 from cheaptalk.equilibrium.analysis.selection import NAME, with_names
 from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSITION
-from cheaptalk.games.item_bargaining.rules import FIRST, PLACES
+from cheaptalk.games.item_bargaining.rules import FIRST, SEATS
 from cheaptalk.papers.metagame import paper_tables
 from cheaptalk.reports.charts.chart import Lead
-from cheaptalk.reports.metagame.behaviour_figures import deal_histogram, radar_panel
+from cheaptalk.reports.metagame.behaviour_figures import instance_histogram, radar_panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
 from cheaptalk.reports.recipes.parts import Charts, Lacking
 from cheaptalk.reports.recipes.tables import Header, ReportTable
-from cheaptalk.rules import COUNT, game_box
+from cheaptalk.rules import COUNT, get_game
 from cheaptalk.statistics import STRATA
 from cheaptalk.statistics.intervals import Bounds
 
@@ -27,27 +27,27 @@ OWN = (
     "own_mistakes", "bad_acceptance", "bad_acceptance_by_turn", "bad_offer_accepted",
     "utility_given", "concession", "false_holdings_stated",
 )  # fmt: skip
-"""Measures that there are of each player."""
+"""Metrics of each player."""
 SHARED = ("rounds", "agreement", "ef1")
-"""Measures of the whole match."""
+"""Metrics of the whole match."""
 TOUGH = "tough"
-"""The strategy that gives nothing but its least item."""
+"""The strategy that concedes only its least valuable item."""
 MANNER = (
     Header("rounds", "Rounds", "until the end", 2),
-    Header("rounds_agreed", "Agreed in", "rounds", 2, "Rounds of matches that end in agreement."),
-    Header("rounds_walked", "Walked in", "rounds", 2, "Rounds of matches that do not."),
+    Header("rounds_agreed", "Agreed in", "rounds", 2, "Rounds of matches with an agreement."),
+    Header("rounds_walked", "Walked in", "rounds", 2, "Rounds of matches without an agreement."),
     Header("agreement", "Agreement", "share", 3),
     Header("own", "Own payoff", "points, discounted", 1),
     Header("utility_given", "Given", "points, own values", 1,
-           "The mean worth, to the player itself, of what its offers give away."),
+           "The mean value, to the player itself, of what its offers give away."),
     Header("concession", "Concession", "points, own values", 1,
-           "By how much more its last offer gives away than its first; of matches with two."),
-    Header("own_mistakes", "Mistakes", "a match", 2, "M1 to M5, added up."),
+           "How much more its last offer gives away than its first; in matches with two offers."),
+    Header("own_mistakes", "Mistakes", "per match", 2, "The sum of M1 to M5."),
 )  # fmt: skip
 
 
 def scored(evidence: Evidence) -> pl.DataFrame:
-    """The matches of item bargaining that count, with the names of their configurations.
+    """Return the scored matches of item bargaining, with the names of their configurations.
 
     Raises:
         Lacking: there are none.
@@ -55,14 +55,14 @@ def scored(evidence: Evidence) -> pl.DataFrame:
     frame = evidence.scored(GAME)
     if frame.is_empty():
         raise Lacking(
-            "no match of item bargaining has finished; the preset item-bargaining-heuristics "
-            "plays some in seconds"
+            "no match of item bargaining has finished; run the preset item-bargaining-heuristics, "
+            "which takes seconds"
         )
     return with_names(GAME, frame)[0]
 
 
 def seats(evidence: Evidence) -> pl.DataFrame:
-    """One row a match and place: ``player``, ``opponent``, what the player did and ``own`` payoff.
+    """Return one row per match and seat: ``player``, ``opponent``, metrics and ``own`` payoff.
 
     Raises:
         Lacking: no match has finished.
@@ -70,15 +70,15 @@ def seats(evidence: Evidence) -> pl.DataFrame:
     frame = scored(evidence)
     return pl.concat(
         frame.select(
-            "match", "configuration", "deal", NAME,
-            pl.lit(place).alias("place"),
-            pl.col(f"player.{place}").alias("player"),
-            pl.col(f"player.{other}").alias("opponent"),
-            pl.col(f"payoff.{place}").alias("own"),
+            "match_id", "configuration", "instance", NAME,
+            pl.lit(seat).alias("seat"),
+            pl.col(f"player_{seat}").alias("player"),
+            pl.col(f"player_{opponent}").alias("opponent"),
+            pl.col(f"payoff_{seat}").alias("own"),
             *SHARED,
-            *(pl.col(f"{name}_{place}").alias(name) for name in OWN),
+            *(pl.col(f"{name}_{seat}").alias(name) for name in OWN),
         )
-        for place, other in permutations(PLACES)
+        for seat, opponent in permutations(SEATS)
     ).with_columns(
         rounds_agreed=pl.when(pl.col("agreement") == 1).then(pl.col("rounds")),
         rounds_walked=pl.when(pl.col("agreement") == 0).then(pl.col("rounds")),
@@ -86,10 +86,10 @@ def seats(evidence: Evidence) -> pl.DataFrame:
 
 
 def _bounds() -> dict[str, Bounds]:
-    """The least and the most that what :func:`seats` tells can be, as the game declares it."""
-    measures = game_box(GAME).measures
-    own = {name: measures[f"{name}_{FIRST}"].bounds for name in OWN}
-    shared = {name: measures[name].bounds for name in SHARED}
+    """Return the bounds of the columns of :func:`seats`, as declared by the game."""
+    metrics = get_game(GAME).metrics
+    own = {name: metrics[f"{name}_{FIRST}"].bounds for name in OWN}
+    shared = {name: metrics[name].bounds for name in SHARED}
     return own | shared | dict.fromkeys(("rounds_agreed", "rounds_walked"), shared["rounds"])
 
 
@@ -98,24 +98,24 @@ def _leads(row: Mapping[str, Any]) -> Lead:
 
 
 def manner(evidence: Evidence) -> Iterator[ReportTable]:
-    """What each strategy did on average, over all opponents and both seats, with 95 % intervals.
+    """Report the mean behaviour of each strategy over all opponents and both seats.
 
-    Matches on the same deal are alike, so intervals are clustered by deal within configurations.
-    What an offer gives is counted in the values of who makes it: it is what the offer costs. A
-    match between copies of one strategy counts twice, once for each seat.
+    95 % confidence intervals are clustered by instance within configurations, because matches on
+    the same instance are similar. Offers are valued by the proposer: what an offer gives away is
+    what it costs. A match between copies of one strategy counts twice, once per seat.
     """
     frame = seats(evidence)
     values = [column.key for column in MANNER]
     bounds = _bounds()
-    alone = means(frame, values, ["player"], bounds=bounds, strata=STRATA).sort("player")
+    by_player = means(frame, values, ["player"], bounds=bounds, strata=STRATA).sort("player")
     yield ReportTable(
-        "behaviour", "By strategy", alone, (Header("player", "Strategy"), *MANNER), leads=_leads
+        "behaviour", "By strategy", by_player, (Header("player", "Strategy"), *MANNER), leads=_leads
     )
     pairs = means(frame, values, ["player", "opponent"], bounds=bounds, strata=STRATA)
     yield ReportTable(
         "behaviour-by-opponent", "By strategy and opponent", pairs.sort("player", "opponent"),
         (Header("player", "Strategy"), Header("opponent", "Opponent"), *MANNER),
-        "What a strategy did against each opponent, in both seats.",
+        "Behaviour of a strategy against each opponent, in both seats.",
     )  # fmt: skip
     games = means(frame, values, [NAME, "player"], bounds=bounds, strata=STRATA)
     if games[NAME].n_unique() > 1:
@@ -128,12 +128,12 @@ def manner(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def low_acceptances(evidence: Evidence) -> Iterator[ReportTable]:
-    """How often a strategy accepts an offer that is worth less than its own outside option.
+    """Report how often a strategy accepts an offer that is worth less than its own outside option.
 
-    Three ways to count: of all turns on which it was offered something; of the offers that were
-    worth less (in which a strategy that accepts everything has 100 %, as in the paper); and of
-    matches, whether it ever did so. Matches against strategies called tough, or that play tough,
-    stand apart from all others, since its offers are nearly always worth less.
+    There are three denominators: all turns with an offer to the strategy; offers below the outside
+    option (of which a strategy that accepts everything accepts 100 %, as in the paper); and matches
+    with at least one such acceptance. Matches against strategies that are called tough, or play
+    tough, are reported separately, because its offers are nearly always too low.
     """
     frame = seats(evidence)
     tough = _playing(evidence, TOUGH)
@@ -147,21 +147,21 @@ def low_acceptances(evidence: Evidence) -> Iterator[ReportTable]:
         "bad_acceptance": "matches",
     }
     percent = frame.with_columns(pl.col(list(counts)) * 100)
-    found = means(
+    rates = means(
         percent, list(counts), ["player", "against"], strata=STRATA,
         bounds=dict.fromkeys(counts, (0.0, 100.0)),
     )  # fmt: skip
-    for key, of in counts.items():
-        own = found.select("player", "against", f"^{key}(\\..*)?$")
-        wide = side_by_side(own, key, "against").sort("player")
+    for key, denominator in counts.items():
+        rate = rates.select("player", "against", f"^{key}(\\..*)?$")
+        wide = side_by_side(rate, key, "against").sort("player")
         columns = [
-            Header(name, name.capitalize(), f"% of {of}", 1)
+            Header(name, name.capitalize(), f"% of {denominator}", 1)
             for name in ("vs tough", "vs others") if name in wide.columns
         ]  # fmt: skip
         yield ReportTable(
-            f"low-acceptances-{key.replace('_', '-')}", f"Of {of}", wide,
+            f"low-acceptances-{key.replace('_', '-')}", f"Share of {denominator}", wide,
             (Header("player", "Strategy"), *columns), leads=_leads,
-            notes=() if tough else ("Nobody plays tough in this study.",),
+            notes=() if tough else ("No player plays tough in this study.",),
         )  # fmt: skip
     offered = pl.col("bad_offer_accepted").is_not_null()
     shares = percent.group_by("player", "against", maintain_order=True).agg(
@@ -172,21 +172,21 @@ def low_acceptances(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def false_holdings(evidence: Evidence) -> Iterator[ReportTable]:
-    """How often the reasoning behind an acceptance gets wrong what it would hold.
+    """Report how often the reasoning behind an acceptance misstates the bundle it would receive.
 
-    Of acceptances whose reasoning states a bundle to hold: the share in which no bundle stated is
-    the one offered (section 6.4). Reasoning that states none is left out.
+    The share is of acceptances whose reasoning mentions a bundle: it counts those in which none of
+    the bundles is the one offered (section 6.4). Reasoning without a bundle is excluded.
     """
     frame = seats(evidence).drop_nulls("false_holdings_stated")
     if frame.is_empty():
-        raise Lacking("no player reasoned in words about what it would hold on accepting")
+        raise Lacking("no player's reasoning mentions the bundle that it would receive")
     frame = frame.with_columns(pl.col("false_holdings_stated") * 100)
-    found = means(
+    rates = means(
         frame, ["false_holdings_stated"], ["player"], strata=STRATA,
         bounds={"false_holdings_stated": (0.0, 100.0)},
     )  # fmt: skip
     yield ReportTable(
-        "false-holdings", "False holdings", found.sort("player"),
+        "false-holdings", "False holdings", rates.sort("player"),
         (Header("player", "Player"),
          Header("false_holdings_stated", "False", "% of acceptances", 1),
          Header("false_holdings_stated.n", "Acceptances", "with holdings stated", 0)),
@@ -195,7 +195,7 @@ def false_holdings(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _playing(evidence: Evidence, strategy: str) -> list[str]:
-    """The players that are called so, or that play this strategy."""
+    """Return the players that have this name or play this strategy."""
     named = {
         label: (spec.get("strategies") or {}).get(GAME) or spec.get("strategy")
         for label, spec in evidence.players.items()
@@ -204,63 +204,63 @@ def _playing(evidence: Evidence, strategy: str) -> list[str]:
 
 
 def opposition(evidence: Evidence) -> Iterator[Charts]:
-    """How opposed the players' interests were, deal by deal.
+    """Report how opposed the players' interests were, by instance.
 
-    The level is the least distance from any outcome to the point where both get the most they
-    can, (1, 1), each player's worth divided by the most it could get. It is 0 where one outcome is
-    best for both.
+    The level is the smallest distance from any outcome to the point (1, 1) at which both players
+    get their maximum; each player's value is divided by its maximum. It is 0 if one outcome is best
+    for both.
     """
     frame = scored(evidence)
     panels = []
     for (name,), part in frame.group_by(NAME, maintain_order=True):
-        panel = deal_histogram(part, OPPOSITION)
+        panel = instance_histogram(part, OPPOSITION)
         if panel is not None:
             panels.append(replace(panel, title=str(name)))
     if not panels:
-        raise Lacking("the matches were played under other rules than those installed")
+        raise Lacking("the matches were played with another version of the rules")
     yield Charts(
-        "opposition", "Opposition levels", sorted(panels, key=lambda one: one.title),
-        "Deals by level, each deal once.",
+        "opposition", "Opposition levels", sorted(panels, key=lambda panel: panel.title),
+        "The number of instances by level; each instance counts once.",
     )  # fmt: skip
 
 
 CIRCLE = re.compile(r"circle_(\d+)")
 MISTAKES = tuple(MISTAKE_RADAR.axes.values())
-KINDS = tuple(Header(name, title, "a match", 2) for title, name in MISTAKE_RADAR.axes.items())
+KINDS = tuple(Header(name, title, "per match", 2) for title, name in MISTAKE_RADAR.axes.items())
 
 
 def circled(spec: Mapping[str, Any]) -> tuple[str, int] | None:
-    """What a player is without the circle of its prompt, and the circle; None where it has none.
+    """Return a player's model or strategy and its prompt circle, or None without a circle.
 
     >>> circled({"model": "openai/o3-mini", "style": "circle_2"})
     ('openai/o3-mini', 2)
     """
     style = spec.get("style")
     style = style.get(GAME) if isinstance(style, dict) else style
-    found = CIRCLE.fullmatch(style or "")
+    match = CIRCLE.fullmatch(style or "")
     base = spec.get("model") or spec.get("strategy")
-    return (str(base), int(found[1])) if found and base else None
+    return (str(base), int(match[1])) if match and base else None
 
 
 def self_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """How often players make mistakes M1 to M5 in matches against themselves (appendix B).
+    """Report how often players make mistakes M1 to M5 in matches against themselves (appendix B).
 
     M1 asks for less than was just offered; M2 asks for less than the outside option; M3 offers
     everything or nothing; M4 accepts less than the outside option; M5 walks away from more. Both
-    seats are counted together. Where players differ by the circle of their prompt, each model's
-    circles stand in one radar, and the circle with the fewest mistakes is marked.
+    seats are counted together. If players differ by prompt circle, each model has a radar chart of
+    its circles, and the circle with the fewest mistakes is marked.
     """
     frame = scored(evidence)
-    first, second = (name for name in frame.columns if name.startswith("player."))
-    own = frame.filter(pl.col(first) == pl.col(second)).rename({first: "player"})
-    if own.is_empty():
-        raise Lacking("nobody met itself in item bargaining; let players meet with pairing: all")
+    first, second = (name for name in frame.columns if name.startswith("player_"))
+    matches = frame.filter(pl.col(first) == pl.col(second)).rename({first: "player"})
+    if matches.is_empty():
+        raise Lacking("no player met itself in item bargaining; use pairing: all")
     values = ["mistakes", *MISTAKES]
     bounds = dict.fromkeys(values, COUNT)
-    found = means(own, values, ["player"], bounds=bounds, strata=STRATA).sort("player")
-    players = (evidence.players.get(label, {}) for label in found["player"])
+    mistakes = means(matches, values, ["player"], bounds=bounds, strata=STRATA).sort("player")
+    players = (evidence.players.get(label, {}) for label in mistakes["player"])
     circles = [circled(spec) or (None, None) for spec in players]
-    found = found.with_columns(
+    mistakes = mistakes.with_columns(
         model=pl.Series([base for base, _ in circles], dtype=pl.String),
         circle=pl.Series([circle for _, circle in circles], dtype=pl.Int64),
     ).with_columns(
@@ -268,28 +268,28 @@ def self_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         .then(pl.when(pl.col("mistakes") == pl.col("mistakes").min().over("model"))
               .then(pl.lit("fewest")).otherwise(pl.lit("")))
     )  # fmt: skip
-    if found["model"].is_not_null().any():
-        found = found.sort("model", "circle", "player", nulls_last=True)
-    known = found["circle"].is_not_null().any()
+    if mistakes["model"].is_not_null().any():
+        mistakes = mistakes.sort("model", "circle", "player", nulls_last=True)
+    with_circles = mistakes["circle"].is_not_null().any()
     prompts = (
         Header("model", "Model"), Header("circle", "Circle", "", 0),
-        Header("fewest", "Of its model"),
-    ) if known else ()  # fmt: skip
+        Header("fewest", "Within the model"),
+    ) if with_circles else ()  # fmt: skip
     yield ReportTable(
-        "mistakes", "Mistakes in self-play", found,
-        (Header("player", "Player"), *prompts, Header("mistakes", "All", "a match", 2), *KINDS),
-        notes=() if known else ("No player is prompted with a circle.",),
+        "mistakes", "Mistakes in self-play", mistakes,
+        (Header("player", "Player"), *prompts, Header("mistakes", "All", "per match", 2), *KINDS),
+        notes=() if with_circles else ("No player has a prompt circle.",),
         leads=lambda row: Lead(GAME, {
-            "player.player_1": row["player"], "player.player_2": row["player"],
+            "player_player_1": row["player"], "player_player_2": row["player"],
             "status": "finished",
         }),
     )  # fmt: skip
-    yield Charts("mistake-radars", "Mistakes by kind", list(_radars(found)))
+    yield Charts("mistake-radars", "Mistakes by kind", list(_radars(mistakes)))
 
 
-def _radars(found: pl.DataFrame) -> Iterator[Any]:
-    """A radar a model, its circles in it; one for all players without a circle."""
-    for (model,), part in found.group_by("model", maintain_order=True):
+def _radars(mistakes: pl.DataFrame) -> Iterator[Any]:
+    """Yield one radar chart per model with its prompt circles, and one for other players."""
+    for (model,), part in mistakes.group_by("model", maintain_order=True):
         rows = [
             (
                 row["player"] if row["circle"] is None else f"circle {row['circle']}",

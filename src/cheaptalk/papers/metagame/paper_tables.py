@@ -1,4 +1,4 @@
-"""Tables 1 to 5 and 12 to 15 and those of Figure 1, in the paper's form."""
+"""Tables 1 to 5 and 12 to 15 and those of Figure 1, with the paper's layout."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -9,7 +9,7 @@ import polars as pl
 from cheaptalk.equilibrium.analysis.analysis import Analysis
 from cheaptalk.equilibrium.analysis.selection import NAME
 from cheaptalk.frames.reader import decoded
-from cheaptalk.papers.printed import as_printed, chosen
+from cheaptalk.papers.printed import as_printed, selected_labels
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.tables import BOLD, ERROR, STARS, Header, ReportTable, finite
 from cheaptalk.text import readable
@@ -30,26 +30,26 @@ METRICS = {
 }  # fmt: skip
 """The columns of every game, with their units."""
 SIGNIFICANT = ((0.01, "***"), (0.05, "**"), (0.1, "*"))
-"""The stars of a lead, by its p."""
+"""The stars of a lead, by p-value."""
 Cell: TypeAlias = float | str | bool | None
 CAPTION = (
-    "Means over draws, with their standard deviation in parentheses; the best of each column is "
-    "bold. Payoffs are discounted. NW is divided by maxima with the outside options among the "
-    "outcomes; UW of BG1 to BG3 too, of BG4 to BG6 by those without, as the printed numbers are."
+    "Means over bootstrap draws, with standard deviations in parentheses; the best value of each "
+    "column is bold. Payoffs are discounted. The maxima of NW, and of UW in BG1 to BG3, include "
+    "the outside options. As in the printed numbers, the maxima of UW in BG4 to BG6 do not."
 )
 FIGURE_CAPTION = (
-    " Stars stand at the best of each column and the next, by p of the lead over draws: * p < .10, "
-    "** p < .05, *** p < .01."
+    " Stars mark the two best values of each column, by the p-value of the lead over draws: "
+    "* p < .10, ** p < .05, *** p < .01."
 )
 
 
 class PaperTable(NamedTuple):
-    """A table of games side by side.
+    """A table with several games side by side.
 
     Attributes:
-        name: in file names.
-        printed: its number of the paper.
-        games: those that it shows.
+        name: the table's name in file names.
+        printed: its number in the paper.
+        games: the games that it shows.
         agents: the set of agents that it shows, :data:`LLM_ONLY` or :data:`WITH_BASELINES`.
         stars: whether leads have stars.
     """
@@ -74,19 +74,19 @@ TABLES = (
 
 
 def instances(evidence: Evidence, frame: pl.DataFrame) -> ReportTable:
-    """Table 1: a row a game, with how many settings its matches have.
+    """Return Table 1, with a row per game and the number of settings of its matches.
 
-    A setting is one deal for one pair of agents, whoever of them begins.
+    A setting is one instance for one pair of agents in either order.
 
     Args:
         evidence: may ask for the printed values.
         frame: the matches, with the names of their games.
     """
-    pair = pl.concat_list("player.player_1", "player.player_2").list.sort().list.join("\n")
+    pair = pl.concat_list("player_player_1", "player_player_2").list.sort().list.join("\n")
     games = (
         frame.group_by(NAME, maintain_order=True)
         .agg(
-            pl.struct("deal", pair).n_unique().alias("settings"),
+            pl.struct("instance", pair).n_unique().alias("settings"),
             pl.col("^game\\.(quantities|discount|rounds)$").first(),
         )
         .sort(NAME)
@@ -108,8 +108,8 @@ def instances(evidence: Evidence, frame: pl.DataFrame) -> ReportTable:
     )  # fmt: skip
     return as_printed(evidence, PAPER, ReportTable(
         "table-1", "Instances of the games", table, columns,
-        f"T: kinds of items; q: items of each kind; {GAMMA}: the discount; R: rounds. A setting is "
-        "one deal for one pair of agents.", printed="Table 1",
+        f"T: kinds of items; q: items of each kind; {GAMMA}: discount factor; R: rounds. A setting "
+        "is one instance for one pair of agents.", printed="Table 1",
     ))  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def _pool_class(game: str) -> str:
 
 
 def _pool(quantities: Any) -> tuple[str, str]:
-    """How many kinds of items there are, and how many items of each.
+    """Return the number of kinds of items, and of items of each kind.
 
     >>> _pool([7, 4, 1]), _pool({"kinds": 5, "mean": 4})
     (('3', '(7, 4, 1)'), ('5', 'Poisson(4) each'))
@@ -131,31 +131,31 @@ def _pool(quantities: Any) -> tuple[str, str]:
 def landscapes(
     evidence: Evidence, analyses: Mapping[str, Sequence[Analysis]]
 ) -> Iterator[ReportTable]:
-    """Tables 2 to 5 and 15 and those of Figure 1, as far as their games were played.
+    """Yield Tables 2 to 5 and 15 and those of Figure 1, as far as their games were played.
 
     Args:
         evidence: may ask for the printed values.
-        analyses: of the games, by which agents are in them.
+        analyses: the analyses of the games, by set of agents.
     """
     for table in TABLES:
-        games = [one for game in table.games for one in analyses.get(table.agents, ())
-                 if one.name == game]  # fmt: skip
+        games = [analysis for game in table.games for analysis in analyses.get(table.agents, ())
+                 if analysis.name == game]  # fmt: skip
         if games:
             yield as_printed(evidence, PAPER, _side_by_side(table, games))
 
 
 def _side_by_side(table: PaperTable, games: Sequence[Analysis]) -> ReportTable:
-    """A row an agent, in the paper's order, and five columns a game."""
+    """Return a table with a row per agent, in the paper's order, and five columns per game."""
     rows: dict[str, dict[str, Any]] = {}
-    for one in games:
+    for analysis in games:
         for metric in METRICS:
-            for label, cell in _column(one, metric, stars=table.stars).items():
+            for label, cell in _column(analysis, metric, stars=table.stars).items():
                 row = rows.setdefault(label, {"agent": label})
-                row |= {f"{one.name} {metric}{part}": value for part, value in cell.items()}
+                row |= {f"{analysis.name} {metric}{part}": value for part, value in cell.items()}
     order = sorted(rows, key=lambda label: AGENTS.index(label) if label in AGENTS else len(AGENTS))
     headers = (
-        Header(f"{one.name} {metric}", title, unit, 2, group=one.name)
-        for one in games for metric, (title, unit) in METRICS.items()
+        Header(f"{analysis.name} {metric}", title, unit, 2, group=analysis.name)
+        for analysis in games for metric, (title, unit) in METRICS.items()
     )  # fmt: skip
     return ReportTable(
         table.name, f"Regret and welfare, {table.agents}",
@@ -166,61 +166,63 @@ def _side_by_side(table: PaperTable, games: Sequence[Analysis]) -> ReportTable:
     )  # fmt: skip
 
 
-def _parameters(one: Analysis) -> str:
-    """A game's discount and rounds as a sentence, if it is of one configuration."""
-    of = list(one.selected.configurations.values()) if one.selected else []
-    if len(of) != 1:
+def _parameters(analysis: Analysis) -> str:
+    """Return a game's discount and rounds as a sentence, if it has only one configuration."""
+    configurations = list(analysis.selected.configurations.values()) if analysis.selected else []
+    if len(configurations) != 1:
         return ""
-    discount, rounds = (readable(of[0][name]) for name in ("discount", "rounds"))
-    return f"{one.name}: {GAMMA} = {discount}, R = {rounds}. "
+    discount, rounds = (readable(configurations[0][name]) for name in ("discount", "rounds"))
+    return f"{analysis.name}: {GAMMA} = {discount}, R = {rounds}. "
 
 
-def _column(one: Analysis, metric: str, *, stars: bool) -> dict[str, dict[str, Cell]]:
-    """A metric of every agent: its mean and deviation over draws, whether it is best, its stars."""
-    name = _metric_name(one, metric)
-    spreads = one.against(name)
+def _column(analysis: Analysis, metric: str, *, stars: bool) -> dict[str, dict[str, Cell]]:
+    """Return a metric of every agent: mean and deviation over draws, whether best, and stars."""
+    name = _metric_name(analysis, metric)
+    spreads = analysis.against(name)
     means = [finite(spread.estimate if spread.mean is None else spread.mean) for spread in spreads]
-    worth = [np.nan if mean is None else -mean if metric == REGRET else mean for mean in means]
-    best = np.nanmax(worth) if np.isfinite(worth).any() else np.nan
-    found: dict[str, dict[str, Cell]] = {
-        label: {"": mean, ERROR: spread.error, BOLD: bool(value == best)}
-        for label, mean, spread, value in zip(one.labels, means, spreads, worth, strict=True)
+    values = [np.nan if mean is None else -mean if metric == REGRET else mean for mean in means]
+    best = np.nanmax(values) if np.isfinite(values).any() else np.nan
+    cells: dict[str, dict[str, Cell]] = {
+        label: {"": mean, ERROR: spread.error, BOLD: bool(score == best)}
+        for label, mean, spread, score in zip(analysis.labels, means, spreads, values, strict=True)
     }
-    if stars and one.draws and np.isfinite(worth).sum() > 1:
-        lead = one.drawn.differences(name).row(0, named=True)
+    if stars and analysis.draws and np.isfinite(values).sum() > 1:
+        lead = analysis.bootstrap.differences(name).row(0, named=True)
         sign = next((sign for limit, sign in SIGNIFICANT if lead["p"] < limit), "")
-        for label in found:
-            found[label][STARS] = sign if label in (lead["ahead"], lead["behind"]) else ""
-    return found
+        for label in cells:
+            cells[label][STARS] = sign if label in (lead["ahead"], lead["behind"]) else ""
+    return cells
 
 
-def _metric_name(one: Analysis, metric: str) -> str:
-    """What the analysis calls a metric, in the reading of the printed numbers."""
+def _metric_name(analysis: Analysis, metric: str) -> str:
+    """Return the analysis's name of a metric, by the definition of the printed numbers."""
     title, _ = METRICS[metric]
-    if metric == "uw" and one.name in SMALL:
+    if metric == "uw" and analysis.name in SMALL:
         return f"{title}, of allocations"
     return metric if metric == REGRET else title
 
 
 def acceptances(evidence: Evidence, shares: pl.DataFrame) -> Iterator[ReportTable]:
-    """Table 12: how often agents accept less than their outside options, from tough and others.
+    """Yield Table 12: how often agents accept less than their outside options, by opponent.
 
-    Of low offers, since only so an agent that accepts everything has the printed 100 %.
+    The denominator is low offers, because only then an agent that accepts everything has the
+    printed 100 %.
 
     Args:
-        evidence: says who stands in it.
-        shares: one row an agent and kind of opponent, ``against``; in percent, ``turn`` of low
-            offers are accepted, and one is in ``game`` of the matches with low offers.
+        evidence: determines which players are shown.
+        shares: one row per agent and kind of opponent, ``against``; in percent, ``turn`` is the
+            share of accepted low offers, and ``game`` that of matches with low offers in which one
+            is accepted.
     """
     levels = {"turn": "Turn level acceptance rate", "game": "Game level acceptance rate"}
-    own = shares.filter(pl.col("player").is_in(chosen(evidence, evidence.labels)))
-    kinds = [kind for kind in ("vs tough", "vs others") if kind in set(own["against"])]
+    rates = shares.filter(pl.col("player").is_in(selected_labels(evidence, evidence.labels)))
+    kinds = [kind for kind in ("vs tough", "vs others") if kind in set(rates["against"])]
     if not kinds:
         return
-    wide = own.pivot(
+    wide = rates.pivot(
         "against", index="player", values=list(levels), separator=" "
     )  # fmt: skip
-    place = pl.col("player").replace_strict(
+    position = pl.col("player").replace_strict(
         AGENTS, range(len(AGENTS)), default=len(AGENTS), return_dtype=pl.Int64
     )
     headers = (
@@ -228,31 +230,33 @@ def acceptances(evidence: Evidence, shares: pl.DataFrame) -> Iterator[ReportTabl
         for level, title in levels.items() for kind in kinds
     )  # fmt: skip
     yield as_printed(evidence, PAPER, ReportTable(
-        "table-12", "Accepting less than the outside option", wide.sort(place, "player"),
+        "table-12", "Accepting less than the outside option", wide.sort(position, "player"),
         (Header("player", "Agent"), *headers),
-        "Turn level: of offers below the outside option. Game level: of matches with such offers.",
+        "Turn level: share of offers below the outside option. Game level: share of matches with "
+        "such offers.",
         printed="Table 12",
     ))  # fmt: skip
 
 
-def providers(evidence: Evidence, one: Analysis) -> Iterator[ReportTable]:
-    """Tables 13 and 14: what providers give in equilibrium, and how often each is a best reply.
+def providers(evidence: Evidence, analysis: Analysis) -> Iterator[ReportTable]:
+    """Yield Tables 13 and 14: the value that providers give in equilibrium, and their best
+    responses.
 
-    By the construction of appendix K.1.
+    They follow appendix K.1.
 
     Args:
         evidence: may ask for the printed values.
-        one: the game of all configurations, which weigh alike.
+        analysis: the analysis of all configurations with equal weight.
     """
-    readings = [one for one in (one.providers.readings if one.providers else ())
-                if one.name == "mixtures"]  # fmt: skip
+    readings = [reading for reading in (analysis.providers.readings if analysis.providers else ())
+                if reading.name == "mixtures"]  # fmt: skip
     for reading in readings:
-        assert one.providers is not None
-        names = list(one.providers.members)
-        if reading.given is not None:
+        assert analysis.providers is not None
+        names = list(analysis.providers.members)
+        if reading.value_given is not None:
             given = [spread.estimate if spread.mean is None else spread.mean
-                     for spread in reading.given]  # fmt: skip
-            errors = [spread.error for spread in reading.given]
+                     for spread in reading.value_given]  # fmt: skip
+            errors = [spread.error for spread in reading.value_given]
             yield as_printed(evidence, PAPER, ReportTable(
                 "table-13", "Value given in equilibrium",
                 pl.DataFrame({"provider": names, "given": given, f"given{ERROR}": errors}),
@@ -261,12 +265,12 @@ def providers(evidence: Evidence, one: Analysis) -> Iterator[ReportTable]:
                 printed="Table 13",
             ))  # fmt: skip
         columns = zip(*reading.responses, strict=True)
-        replies = {f"reply {name}": of for name, of in zip(names, columns, strict=True)}
+        replies = {f"reply {name}": column for name, column in zip(names, columns, strict=True)}
         yield as_printed(evidence, PAPER, ReportTable(
-            "table-14", "Best replies among providers",
+            "table-14", "Best responses among providers",
             pl.DataFrame({"provider": names, **replies}),
-            (Header("provider", "Best reply"),
-             *(Header(f"reply {name}", name, "", 2, group="Replied to") for name in names)),
-            f"{reading.about} Shares of draws in which the row is a best reply to the column.",
+            (Header("provider", "Best response"),
+             *(Header(f"reply {name}", name, "", 2, group="Response to") for name in names)),
+            f"{reading.about} Shares of draws in which the row is a best response to the column.",
             printed="Table 14",
         ))  # fmt: skip

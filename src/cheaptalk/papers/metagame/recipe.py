@@ -1,4 +1,4 @@
-"""The meta-game of item bargaining: who would be chosen to play, and how strategies behave."""
+"""Recipe for the meta-game of item bargaining: equilibria, and the behaviour of strategies."""
 
 from cheaptalk.papers.metagame.behaviour import (
     false_holdings,
@@ -22,7 +22,7 @@ RECIPE: Recipe = Recipe(
         RecipePart("Strategic landscape", "Figures 1 and 4 to 21, Tables 1 to 5 and 15", landscape),
         RecipePart("Providers", "Figure 2, Tables 13 and 14", providers),
         RecipePart("Behaviour", "section 6.3", manner),
-        RecipePart("Accepting too little", "Table 12", low_acceptances),
+        RecipePart("Low acceptances", "Table 12", low_acceptances),
         RecipePart("False holdings", "section 6.4", false_holdings),
         RecipePart("Mistakes in self-play", "Figure 3", self_play),
         RecipePart("Opposition of interests", "Figures 22 and 23", opposition),

@@ -1,10 +1,10 @@
-"""The paper's normalisations of welfare, each reading of its tables an option."""
+"""The paper's normalisations of welfare, with an option for each reading of its tables."""
 
 from typing import Literal
 
 import numpy as np
 
-from cheaptalk.equilibrium import Metric
+from cheaptalk.equilibrium import EquilibriumMetric
 from cheaptalk.games.item_bargaining.empirical_view import WELFARE
 from cheaptalk.games.item_bargaining.maxima import maxima, sample
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
@@ -23,7 +23,7 @@ NORMALISERS: dict[Normaliser, tuple[str, str]] = {
     "with_outside": ("nash", "utilitarian"),
     "without_outside": ("nash_allocated", "utilitarian_allocated"),
 }
-"""Which maxima Nash and utilitarian welfare are divided by."""
+"""The maxima by which Nash and utilitarian welfare are divided."""
 
 
 def item_bargaining_metrics(
@@ -35,33 +35,33 @@ def item_bargaining_metrics(
     undefined: float | None = None,
     pools: int = 100_000,
     seed: int = 0,
-) -> tuple[Metric, ...]:
-    """NW, NW+, UW and EF1 of item bargaining, normalised as the paper does (002, section 5).
+) -> tuple[EquilibriumMetric, ...]:
+    """Return NW, NW+, UW and EF1 of item bargaining, normalised as in the paper (002, section 5).
 
-    Welfare is divided by the mean, over pools as the game deals them, of the greatest that each
-    pool allows. The paper's tables do not all follow one reading, so each is an option:
+    Welfare is divided by the mean of the maximum that each pool allows, over random pools. The
+    paper's tables differ in their definitions, so that each is an option:
 
-    - ``welfare``: payoffs as they are paid, or with the discount divided out again. Of figure 1
-      and table 3, which differ in nothing else, one is the first and one the second.
+    - ``welfare``: payoffs with the discount, or without it. Figure 1 and Table 3, which are
+    otherwise the same, use one each.
     - ``advantage``: NW+ of discounted payoffs above undiscounted outside options (the paper's
-      definition), of both discounted (its code), or of neither (its notebooks).
-    - ``normaliser``: ``with_outside`` lets the maxima include the outcome in which both get their
-      outside options (the text), ``without_outside`` takes allocations alone; ``published`` are
-      the constants behind the numbers of BG4 to BG6: with it for NW, without it for UW.
+    definition), of both discounted (its code), or of neither (its notebooks).
+    - ``normaliser``: ``with_outside`` includes the outcome in which both players get their outside
+    options (the text), ``without_outside`` only allocations; ``published`` are the constants behind
+    the numbers of BG4 to BG6: with it for NW, without it for UW.
 
     Args:
-        game: its quantities, highest value and outside options matter; BG4 to BG6 have the same
-            maxima, as have BG1 to BG3.
-        undefined: see :class:`Metric`, for EF1; the paper prints 0 in its appendices.
-        pools: how many are drawn for the maxima, >= 1.
-        seed: of that draw.
+        game: only its quantities, highest value and outside options matter; BG4 to BG6 have the
+            same maxima, as do BG1 to BG3.
+        undefined: see :class:`EquilibriumMetric`, for EF1; the paper prints 0 in its appendices.
+        pools: the number of pools drawn for the maxima, >= 1.
+        seed: the seed of that draw.
     """
-    best = maxima(sample(game, pools, np.random.default_rng(seed)))
-    nash, utilitarian = (float(getattr(best, name).mean()) for name in NORMALISERS[normaliser])
-    nash_measure, utilitarian_measure = WELFARE[welfare]
+    maximum = maxima(sample(game, pools, np.random.default_rng(seed)))
+    nash, utilitarian = (float(getattr(maximum, name).mean()) for name in NORMALISERS[normaliser])
+    nash_metric, utilitarian_metric = WELFARE[welfare]
     return (
-        Metric("NW", nash_measure, nash),
-        Metric("NW+", ADVANTAGE[advantage], float(best.nash_plus.mean())),
-        Metric("UW", utilitarian_measure, utilitarian),
-        Metric("EF1", "ef1", undefined=undefined),
+        EquilibriumMetric("NW", nash_metric, nash),
+        EquilibriumMetric("NW+", ADVANTAGE[advantage], float(maximum.nash_plus.mean())),
+        EquilibriumMetric("UW", utilitarian_metric, utilitarian),
+        EquilibriumMetric("EF1", "ef1", undefined=undefined),
     )

@@ -1,4 +1,4 @@
-"""Charts by iteration: a panel an objective, a line for each lineage and kind of partner."""
+"""Charts by iteration: a panel per objective, a line per lineage and kind of partner."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,46 +13,46 @@ from cheaptalk.text import capital, fixed
 
 
 class ShownNumber(NamedTuple):
-    """A number as charts show it.
+    """A number in charts.
 
     Attributes:
         key: the column of the frame.
-        title: of its axis.
-        places: decimals in what is said where it stands.
-        of: what it is counted over.
+        title: the title of its axis.
+        decimals: the number of decimals in hover texts.
+        unit: the unit of its observations.
         zero: whether its axis begins at 0.
     """
 
     key: str
     title: str
-    places: int = 1
-    of: str = "match"
+    decimals: int = 1
+    unit: str = "match"
     zero: bool = True
 
     @property
     def axis(self) -> Axis:
-        """The axis that it is drawn along."""
+        """The axis of the number."""
         return Axis(self.title, zero=self.zero)
 
 
 def panels(
     frame: pl.DataFrame, number: ShownNumber, *, staged: bool, by: str = "objective"
 ) -> list[Chart]:
-    """A panel for each objective that has the number.
+    """Return a panel for each objective that has the number.
 
     Args:
-        frame: one row an objective, player and series, with ``objective``, ``player``,
-            ``iteration``, ``series`` (what its line is called) and the number with its interval.
-        number: what to show.
-        staged: whether iterations make the axis, with other players as dashed lines across it;
-            else every player has its place on the axis.
+        frame: one row per objective, player and series, with ``objective``, ``player``,
+            ``iteration``, ``series`` (the name of its line) and the number with its interval.
+        number: the number to show.
+        staged: whether the axis shows iterations, with other players as dashed horizontal lines,
+            instead of one row per player.
         by: another column that has a panel for each of its values.
     """
-    found = frame.drop_nulls(number.key)
+    rows = frame.drop_nulls(number.key)
     make = _over_iterations if staged else _by_player
     return [
         make(capital(value), part, number)
-        for (value,), part in found.group_by(by, maintain_order=True)
+        for (value,), part in rows.group_by(by, maintain_order=True)
     ]
 
 
@@ -60,17 +60,17 @@ def _over_iterations(title: str, frame: pl.DataFrame, number: ShownNumber) -> Ch
     iterations = frame["iteration"].drop_nulls().unique().sort().to_list()
     reach = (min(iterations, default=0) - 0.5, max(iterations, default=0) + 0.5)
     lines = list(_lines(frame, number, reach))
-    return Chart(title, "", lines, Axis("iteration", ends=reach, whole=True), number.axis, 220)
+    return Chart(title, "", lines, Axis("iteration", ends=reach, integer=True), number.axis, 220)
 
 
 def _lines(frame: pl.DataFrame, number: ShownNumber, reach: tuple[float, float]) -> Iterator[Line]:
-    """A line for each series, and one straight across for each that has no iterations."""
+    """Yield a line for each series; series without iterations are horizontal lines."""
     groups = frame.group_by("series", maintain_order=True)
-    for place, ((series,), part) in enumerate(groups):
+    for index, ((series,), part) in enumerate(groups):
         rows = list(part.sort("iteration").iter_rows(named=True))
         if rows[0]["iteration"] is None:
-            said, value = _hover_text(rows[0], number), rows[0][number.key]
-            marks = [Mark(end, value, said, size=1) for end in reach]
+            text, value = _hover_text(rows[0], number), rows[0][number.key]
+            marks = [Mark(end, value, text, size=1) for end in reach]
             yield Line(marks, str(series), "soft", DASHES[1])
         else:
             marks = [
@@ -78,27 +78,27 @@ def _lines(frame: pl.DataFrame, number: ShownNumber, reach: tuple[float, float])
                      y_ends=ends(row, number.key))
                 for row in rows
             ]  # fmt: skip
-            yield Line(marks, str(series), place)
+            yield Line(marks, str(series), index)
 
 
 def _by_player(title: str, frame: pl.DataFrame, number: ShownNumber) -> Chart:
-    """Dots with whiskers, a player a row."""
+    """Plot dots with whiskers, one row per player."""
     order = frame["player"].unique(maintain_order=True).to_list()
     layers = []
-    for place, ((series,), part) in enumerate(frame.group_by("series", maintain_order=True)):
+    for index, ((series,), part) in enumerate(frame.group_by("series", maintain_order=True)):
         rows = part.to_dicts()
-        said = [_hover_text(row, number) for row in rows]
+        texts = [_hover_text(row, number) for row in rows]
         names = [row["player"] for row in rows]
-        layers.append(points(names, rows, number.key, said, name=str(series), tone=place % SERIES))
+        layers.append(points(names, rows, number.key, texts, name=str(series), tone=index % SERIES))
     return Chart(title, "", layers, number.axis, Axis(names=tuple(order)))
 
 
 def _hover_text(row: Row, number: ShownNumber) -> str:
-    """What stands where a point is: the player, the number with its interval, and its base."""
-    key, places = number.key, number.places
-    text = fixed(row[key], places)
+    """Return the hover text of a point: the player, the number with its interval, and counts."""
+    key, decimals = number.key, number.decimals
+    text = fixed(row[key], decimals)
     if row[key + LOW] is not None:
-        low, high = fixed(row[key + LOW], places), fixed(row[key + HIGH], places)
+        low, high = fixed(row[key + LOW], decimals), fixed(row[key + HIGH], decimals)
         text += f", 95 % interval {low} to {high}"
-    base = f"{counted(row[key + COUNT], number.of)} in {counted(row[key + CLUSTERS], 'deal')}"
+    base = f"{counted(row[key + COUNT], number.unit)} in {counted(row[key + CLUSTERS], 'instance')}"
     return f"{row['player']}, {row['series']}\n{text}\n{base}"

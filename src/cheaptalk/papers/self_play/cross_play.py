@@ -1,4 +1,4 @@
-"""Iterations against one another, of a lineage and of several: who gets what from whom."""
+"""Cross-play between iterations of one or several lineages."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,56 +20,57 @@ MET = ("objective", "weight", "lineage", "iteration", "player", "family", "met",
 
 
 def cross_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """What each iteration gets from other ones, and how often they agree.
+    """Report each iteration's score against other iterations, and how often they agree.
 
-    A lineage that learned a language of its own agrees with itself, and less with the iterations
-    before it, or with a lineage of another seed. A row's player is the one whose score it is;
-    scores count 0 without an agreement. Intervals are 95 % intervals clustered by deal.
+    A lineage that develops its own language agrees with itself, but less with earlier iterations or
+    with a lineage of another seed. The score is the row player's; a match without an agreement
+    counts 0. 95 % confidence intervals are clustered by instance.
     """
     sides = evidence.once(Sides)
     if sides.kin.is_empty():
-        raise Lacking("no two iterations met; list seatings such as [iteration-0, iteration-5]")
+        raise Lacking("no two iterations met; add pairings such as [iteration-0, iteration-5]")
     limits: dict[str, Bounds | BoundsColumns] = {"own": OWN, "agreement": PERCENT}
     frame = means(sides.kin, ["own", "agreement"], MET, bounds=limits)
     frame = ordered(sides, frame.with_columns(partner=pl.lit("")))
     frame = frame.sort("weight", "lineage", "iteration", "family", "met", maintain_order=True)
-    shown = []
+    panels = []
     within = frame.filter(pl.col("family") == pl.col("lineage")).filter(
         (pl.col("met") != pl.col("iteration")).any().over("objective", "lineage")
     )
     for (objective, lineage), part in within.group_by("objective", "lineage", maintain_order=True):
         title = ", ".join(filter(None, (capital(str(objective)), str(lineage))))
-        shown.append(_map(title, part))
-    if shown:
-        yield Charts("cross-play-figure", "Agreements of iterations, % of matches", shown)
+        panels.append(_map(title, part))
+    if panels:
+        yield Charts("cross-play-figure", "Agreements between iterations, % of matches", panels)
     columns = (
-        Header("player", "Player"), Header("opponent", "Meets"), Header("objective", "Objective"),
+        Header("player", "Player"), Header("opponent", "Opponent"), Header("objective",
+        "Objective"),
         Header("own", "Score", "points", 2, "The player's own mean payoff."),
         Header("agreement", "Agreement", "% of matches", 1), Header("own.n", "Matches", "", 0),
     )  # fmt: skip
-    yield ReportTable("cross-play", "Iterations against one another", frame, columns, leads=_lead)
+    yield ReportTable("cross-play", "Cross-play between iterations", frame, columns, leads=_lead)
 
 
 def _map(title: str, frame: pl.DataFrame) -> Chart:
-    """Who agrees with whom: a row an iteration, a column the one it meets."""
-    rows = {(str(one["iteration"]), str(one["met"])): one for one in frame.iter_rows(named=True)}
-    names = [str(one) for one in sorted({*frame["iteration"], *frame["met"]})]
+    """Plot agreements, with a row per iteration and a column per opponent."""
+    rows = {(str(row["iteration"]), str(row["met"])): row for row in frame.iter_rows(named=True)}
+    names = [str(number) for number in sorted({*frame["iteration"], *frame["met"]})]
 
-    def cell(row: str, column: str) -> Cell | None:
-        one = rows.get((row, column))
-        if one is None:
+    def cell(iteration: str, opponent: str) -> Cell | None:
+        row = rows.get((iteration, opponent))
+        if row is None:
             return None
-        agreed, score = estimate(one, "agreement"), estimate(one, "own")
-        said = (
-            f"iteration {row} with {column}\n{fixed(one['agreement'], 1)} % agree"
-            f"{agreed.within(1)}\nscore {fixed(one['own'], 2)}{score.within(2)}\n"
-            f"{counted(one['own.n'], 'match')}"
+        agreement, score = estimate(row, "agreement"), estimate(row, "own")
+        text = (
+            f"iteration {iteration} with {opponent}\n{fixed(row['agreement'], 1)} % agree"
+            f"{agreement.within(1)}\nscore {fixed(row['own'], 2)}{score.within(2)}\n"
+            f"{counted(row['own.n'], 'match')}"
         )
-        return Cell(one["agreement"], said, _lead(one))
+        return Cell(row["agreement"], text, _lead(row))
 
-    return cells(title, "", ("iteration", names), ("meets iteration", names), cell, places=0)
+    return cells(title, "", ("iteration", names), ("opponent", names), cell, decimals=0)
 
 
 def _lead(row: Mapping[str, Any]) -> Lead:
     query = {"status": "finished", "player": row["player"]}
-    return Lead(GAME, query | {"player.player": row["opponent"]})
+    return Lead(GAME, query | {"player_player": row["opponent"]})

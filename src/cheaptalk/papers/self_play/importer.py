@@ -1,20 +1,20 @@
-"""People's dialogues of Deal or No Deal (Lewis et al. 2017), played again by our rules.
+"""Importer of people's dialogues of Deal or No Deal (Lewis et al. 2017), replayed with our rules.
 
-A line of a published file is a dialogue as one of its two speakers saw it; most dialogues stand
-there twice. Both formats are read: the tagged one of ``val.txt`` and ``test.txt``, and the plain
-one of ``data.txt``, which holds those dialogues again and all others. In our terms:
+A line of a published file is a dialogue from the perspective of one of its two speakers; most
+dialogues appear twice. Both formats are supported: the tagged one of ``val.txt`` and ``test.txt``,
+and the plain one of ``data.txt``, which contains the same dialogues and all others. Conversion:
 
-* The lines of one dialogue become one match, whichever files they come from. Who spoke first is
-  ``player_1``. Messages are kept as they stand in the file.
-* A selection is a proposal; first selects the player whose turn it is. Where there was an
-  agreement, one selection tells the other.
-* Our rules have no move that says "no agreement". Who selected that, or disconnected, has aborted
-  the game, and both get nothing: the answer counts as ``refused`` or ``timed_out``, and what was
-  selected is kept in the record under ``source``. Where both lines say that a player disconnected
-  and neither says who, it is the player whose answer was due.
+* The lines of one dialogue become one match, from whichever files. The first speaker is
+  ``player_1``. Messages are unchanged.
+* A selection is a proposal; the player whose turn it is selects first. With an agreement, one
+  selection determines the other.
+* The rules have no "no agreement" move. A player who selected that, or disconnected, has aborted
+  the game, and both get nothing. The answer counts as ``refused`` or ``timed_out``, and the
+  selection is kept in the record under ``source``. If both lines report a disconnection without
+  naming the player, it is the player whose answer was due.
 
-A dialogue whose next selection no line tells is left out: of a disagreement, the tagged format
-tells neither player's, and ``data.txt`` not always both.
+A dialogue is skipped if no line contains the next selection: in a disagreement, the tagged format
+contains neither player's, and ``data.txt`` not always both.
 """
 
 import re
@@ -31,7 +31,7 @@ from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records.identity import digest
 from cheaptalk.records.imports.files import faults, place_name, read_text, walk
 from cheaptalk.records.imports.importers import Importer
-from cheaptalk.records.imports.intake import Collection, ForeignGame, Skipped, Unfit
+from cheaptalk.records.imports.importing import Collection, ForeignGame, Skipped, Unfit
 from cheaptalk.records.imports.redaction import names_said, names_to_hide, redact
 from cheaptalk.rules import CheaptalkError, Game, ReplayMismatch, Table, give
 from cheaptalk.rules.errors import shown
@@ -39,7 +39,7 @@ from cheaptalk.rules.errors import shown
 NO_AGREEMENT = "no agreement"
 DISCONNECT = "disconnect"
 Selection: TypeAlias = Triple | str | None
-"""What a player selected: pieces for itself, one of the two words, or None where no one tells."""
+"""A player's selection: its own items, one of the two words, or None if unknown."""
 _TAGGED = re.compile(
     r"<input> (.*) </input> <dialogue> (.*) </dialogue> <output> (.*) </output> "
     r"<partner_input> (.*) </partner_input>"
@@ -56,25 +56,25 @@ _WORDS = {
         ("disagree", None), ("no_agreement", NO_AGREEMENT), ("disconnect", DISCONNECT),
     )
 }  # fmt: skip
-"""Outputs that are no pieces, and what they tell of each player's selection."""
+"""Outputs without items, and each player's selection."""
 SYSTEM = "dond"
 ABORTS = {NO_AGREEMENT: Kind.REFUSED, DISCONNECT: Kind.TIMED_OUT}
-"""What becomes of the question to a player who selected so."""
+"""The answer kind of a player with this selection."""
 
 
 class View(NamedTuple):
-    """A dialogue as a line tells it. Of a pair, the first is that of the player who spoke first.
+    """A dialogue as recorded in a line. In pairs, the first is of the player who spoke first.
 
     Attributes:
-        place: file and line.
-        counts: the pieces to be divided.
-        values: what each player's pieces are worth to it.
-        messages: what was said, in turn.
-        selections: what each player selected at the end, as far as the line tells.
-        agreed: whether the selected pieces were said to fit; None where it is not said.
+        location: file and line.
+        counts: the items to divide.
+        values: each player's values of an item of each kind.
+        messages: the messages, in order.
+        selections: each player's final selection, if the line contains it.
+        agreed: whether the selections are recorded as compatible; None if not recorded.
     """
 
-    place: str
+    location: str
     counts: Triple
     values: tuple[Triple, Triple]
     messages: tuple[str, ...]
@@ -88,28 +88,27 @@ def read_dond(
     keep_names: bool = False,
     names: Sequence[str] = (),
 ) -> Collection:
-    """The dialogues in files, or in the ``.txt`` files of folders, for :func:`take_in`.
+    """Return the dialogues in files, or in the ``.txt`` files of folders, for :func:`take_in`.
 
-    People's first names are taken out of the messages, see
-    :mod:`cheaptalk.records.imports.redaction`.
+    People's first names are removed from messages; see :mod:`cheaptalk.records.imports.redaction`.
 
     Args:
-        keep_names: leave them in.
-        names: names to take out of every dialogue, besides those that are found.
+        keep_names: whether to keep them.
+        names: further names to remove from every dialogue.
 
     Raises:
-        CheaptalkError: a path does not exist, or no file is there, or names are to be kept and to
-            be taken out.
+        CheaptalkError: a path doesn't exist, there is no file, or ``names`` and ``keep_names`` are
+            both given.
     """
     hidden = names_to_hide(keep_names, names)
     named = [paths] if isinstance(paths, Path | str) else paths
-    places = [Path(path) for path in named]
+    sources = [Path(path) for path in named]
     skipped: list[Skipped] = []
-    files = list(chain.from_iterable(_files(path, skipped) for path in places))
+    files = list(chain.from_iterable(_files(path, skipped) for path in sources))
     if not files and not skipped:
-        raise CheaptalkError(f"{', '.join(map(str, places))}: no .txt file is there")
+        raise CheaptalkError(f"{', '.join(map(str, sources))}: contains no .txt files")
     games = _games(files, skipped, hidden)
-    return Collection(SYSTEM, places[0].resolve().name, games, hidden is None)
+    return Collection(SYSTEM, sources[0].resolve().name, games, hidden is None)
 
 
 def _files(path: Path, skipped: list[Skipped]) -> list[Path]:
@@ -117,14 +116,14 @@ def _files(path: Path, skipped: list[Skipped]) -> list[Path]:
         return [folder / name for folder, names in walk(path, skipped)
                 for name in names if name.endswith(".txt")]  # fmt: skip
     if not path.exists():
-        raise CheaptalkError(f"{path}: there is no such file or folder")
+        raise CheaptalkError(f"{path}: no such file or folder")
     return [path]
 
 
 def _games(
     files: Iterable[Path], skipped: list[Skipped], hidden: frozenset[str] | None
 ) -> Iterator[ForeignGame | Skipped]:
-    """The games of all files; what cannot be read comes first."""
+    """Yield the games of all files, after the parts that cannot be read."""
     dialogues: dict[str, list[View]] = {}
     for path in files:
         for view in _views(path, skipped):
@@ -136,37 +135,38 @@ def _games(
         try:
             yield _game(game, id_, views, hidden)
         except Unfit as reason:
-            yield Skipped(_place(views), str(reason))
+            yield Skipped(_location(views), str(reason))
 
 
 def _views(path: Path, skipped: list[Skipped]) -> Iterator[View]:
-    """The dialogues in a file; lines that hold none are skipped."""
+    """Yield the dialogues in a file; other lines are skipped."""
     name = place_name(path.parent, path)
     try:
         lines = enumerate(read_text(path).split("\n"), start=1)
-    except Unfit as reason:
-        skipped.append(Skipped(name, str(reason).removeprefix(f"{path.name}: ")))
+    except Unfit as error:
+        skipped.append(Skipped(name, str(error).removeprefix(f"{path.name}: ")))
         return
-    written = {number: text for number, line in lines if (text := line.removesuffix("\r"))}
-    if all(map(is_context, written.values())):
-        skipped.append(Skipped(name, "holds contexts, no dialogue" if written else "is empty"))
+    lines_by_number = {number: text for number, line in lines if (text := line.removesuffix("\r"))}
+    if all(map(is_context, lines_by_number.values())):
+        reason = "contains contexts instead of dialogues" if lines_by_number else "is empty"
+        skipped.append(Skipped(name, reason))
         return
-    for number, line in written.items():
-        place = f"{name}, line {number}"
+    for number, line in lines_by_number.items():
+        location = f"{name}, line {number}"
         try:
-            yield read_line(place, line)
-        except Unfit as reason:
-            skipped.append(Skipped(place, str(reason)))
+            yield read_line(location, line)
+        except Unfit as error:
+            skipped.append(Skipped(location, str(error)))
 
 
 def _game(
     game: Game, id_: str, views: Sequence[View], hidden: frozenset[str] | None
 ) -> ForeignGame:
-    """A dialogue, from all lines that tell of it; names are taken out unless ``hidden`` is None."""
-    view, place = views[0], _place(views)
+    """Return a dialogue, combined from all its lines; names are kept if ``hidden`` is None."""
+    view, location = views[0], _location(views)
     context = {"counts": view.counts, "values": view.values}
     try:
-        deal = Opening.model_validate({"context": context, "first": PLAYERS[0]})
+        instance = Opening.model_validate({"context": context, "first": PLAYERS[0]})
     except ValidationError as error:
         raise Unfit(faults(error)) from None
     selections = _selections(views)
@@ -174,146 +174,156 @@ def _game(
     if hidden is not None:
         names = hidden | names_said(zip(cycle(PLAYERS), view.messages), PLAYERS)
     messages = [redact(text, names) for text in view.messages]
-    table = Table(game, deal, f"{SYSTEM}/{id_}")
+    table = Table(game, instance, f"{SYSTEM}/{id_}")
     try:
         for number, (message, _) in enumerate(messages):
             give(table, number, PLAYERS[number % 2], {"message": message})
         failures = _select(table, selections)
     except ReplayMismatch as mismatch:
         raise Unfit(str(mismatch)) from None
-    source: dict[str, Any] = {"system": SYSTEM, "id": id_, "folder": place}
+    source: dict[str, Any] = {"system": SYSTEM, "id": id_, "folder": location}
     if failures:
         source["selections"] = dict(zip(PLAYERS, selections, strict=True))
-    seats = dict.fromkeys(game.places, ImportedSeat(imported=SYSTEM, person=True))
+    seats = dict.fromkeys(game.seats, ImportedSeat(imported=SYSTEM, person=True))
     return ForeignGame(
-        id_, place, table, seats, source, sum(count for _, count in messages), failures
+        id_, location, table, seats, source, sum(count for _, count in messages), failures
     )
 
 
-def _place(views: Sequence[View]) -> str:
-    return "; ".join(view.place for view in views)
+def _location(views: Sequence[View]) -> str:
+    return "; ".join(view.location for view in views)
 
 
 def _selections(views: Sequence[View]) -> list[Selection]:
-    """What each player selected, as far as any line tells.
+    """Return each player's selection, if any line contains it.
 
     Raises:
         Unfit: the lines contradict each other.
     """
-    found: list[Selection] = []
+    selections: list[Selection] = []
     for number, player in enumerate(PLAYERS):
-        told = {view.selections[number] for view in views} - {None}
-        if len(told) > 1:
-            raise Unfit(f"the lines contradict each other on what {player} selected")
-        found.append(told.pop() if told else None)
-    said = {view.agreed for view in views} - {None}
-    if len(said) > 1:
+        recorded = {view.selections[number] for view in views} - {None}
+        if len(recorded) > 1:
+            raise Unfit(f"the lines contain different selections of {player}")
+        selections.append(recorded.pop() if recorded else None)
+    agreed = {view.agreed for view in views} - {None}
+    if len(agreed) > 1:
         raise Unfit("the lines contradict each other on whether there was an agreement")
     counts = views[0].counts
-    claims = [claim for claim in found if isinstance(claim, tuple)]
-    if said == {True} and len(claims) == 1 and None in found:
+    claims = [claim for claim in selections if isinstance(claim, tuple)]
+    if agreed == {True} and len(claims) == 1 and None in selections:
         claims.append(rest(counts, claims[0]))
-        found[found.index(None)] = claims[1]
-    if said and len(claims) == 2 and (rest(counts, claims[0]) == claims[1]) not in said:
-        raise Unfit(f"the selections {'do not ' if True in said else ''}fit, unlike what is said")
-    return found
+        selections[selections.index(None)] = claims[1]
+    if agreed and len(claims) == 2 and (rest(counts, claims[0]) == claims[1]) not in agreed:
+        raise Unfit(
+            "the selections are compatible, but recorded as a disagreement"
+            if False in agreed
+            else "the selections are incompatible, but recorded as an agreement"
+        )
+    return selections
 
 
 def _select(table: Table, selections: Sequence[Selection]) -> dict[int, Kind]:
-    """Give a table the selections, to the first that aborts the game.
+    """Replay the selections until one aborts the game.
 
     Returns:
-        What became of a question that was not answered, by request.
+        The answer kind of a request without an answer, by request.
 
     Raises:
-        Unfit: a selection is not known.
+        Unfit: a selection is unknown.
     """
     while not table.over:
         (ask,) = table.pending.values()
-        selected = selections[PLAYERS.index(ask.seat)]
+        selected = selections[PLAYERS.index(ask.actor)]
         request = table.requests
         if selected is None:
-            raise Unfit(f"what {ask.seat} selected stands in no line that was read")
+            raise Unfit(f"no line contains the selection of {ask.actor}")
         if isinstance(selected, str):
-            give(table, request, ask.seat, None)
+            give(table, request, ask.actor, None)
             return {request: ABORTS[selected]}
-        give(table, request, ask.seat, dict(zip(KINDS, selected, strict=True)))
+        give(table, request, ask.actor, dict(zip(KINDS, selected, strict=True)))
     return {}
 
 
 def is_context(line: str) -> bool:
-    """Whether a line is half a context, as in the file of contexts, and no dialogue."""
+    """Return whether a line is half a context, as in the file of contexts, not a dialogue."""
     return _CONTEXT.fullmatch(line) is not None
 
 
-def read_line(place: str, line: str) -> View:
-    """A line of either format.
+def read_line(location: str, line: str) -> View:
+    """Parse a line of either format.
 
     Raises:
-        Unfit: it is of no known format, or a part of it cannot be read.
+        Unfit: the format is unknown, or a part cannot be parsed.
     """
     selections: tuple[Selection, Selection]
     if tagged := _TAGGED.fullmatch(line):
-        own, said, output, partner = tagged.groups()
-        messages, you_began, selection = _talk(said)
+        own, dialogue, output, partner = tagged.groups()
+        messages, you_began, selection = _talk(dialogue)
         if selection:
-            raise Unfit(f'"dialogue": selects {shown(selection)} before the output')
+            raise Unfit(f'"dialogue": contains the selection {shown(selection)}')
         selections, agreed = _output(output)
-        (counts, mine), (others, theirs) = _input("input", own), _input("partner_input", partner)
+        (counts, own_values), (partner_counts, partner_values) = (
+            _input("input", own),
+            _input("partner_input", partner),
+        )
     elif plain := _PLAIN.fullmatch(line):
-        own, said, reward, status, partner = plain.groups()
-        messages, you_began, selection = _talk(said)
-        (counts, mine), (others, theirs) = _input("input", own), _input("partner_input", partner)
-        selected = _selected(selection, reward, mine)
+        own, dialogue, reward, status, partner = plain.groups()
+        messages, you_began, selection = _talk(dialogue)
+        (counts, own_values), (partner_counts, partner_values) = (
+            _input("input", own),
+            _input("partner_input", partner),
+        )
+        selected = _selected(selection, reward, own_values)
         selections = (selected, None)
         agreed = status == "agree" if isinstance(selected, tuple) else None
     else:
-        raise Unfit("is in neither of the two formats of the published files")
-    if counts != others:
-        raise Unfit('"partner_input": has other counts than the player\'s own')
-    values = (mine, theirs)
+        raise Unfit("matches neither of the two formats of the published files")
+    if counts != partner_counts:
+        raise Unfit('"partner_input": its counts differ from those of "input"')
+    values = (own_values, partner_values)
     if not you_began:
         values, selections = values[::-1], selections[::-1]
-    return View(place, counts, values, messages, selections, agreed)
+    return View(location, counts, values, messages, selections, agreed)
 
 
 def _input(field: str, text: str) -> tuple[Triple, Triple]:
-    """Counts and values of books, hats and balls."""
+    """Return the counts and values of books, hats and balls."""
     if not is_context(text):
         raise Unfit(f'"{field}": {shown(text)} is not six whole numbers')
     books, book, hats, hat, balls, ball = map(int, text.split())
     return (books, hats, balls), (book, hat, ball)
 
 
-def _talk(said: str) -> tuple[tuple[str, ...], bool, str]:
-    """The messages of a dialogue, whether the own player began, and the selection at its end."""
+def _talk(dialogue: str) -> tuple[tuple[str, ...], bool, str]:
+    """Return the messages of a dialogue, whether the own player began, and the final selection."""
     speakers: list[str] = []
     texts: list[str] = []
-    for number, turn in enumerate(said.split(" <eos> "), start=1):
+    for number, turn in enumerate(dialogue.split(" <eos> "), start=1):
         speaker, _, text = turn.partition(": ")
         if speaker not in ("YOU", "THEM"):
-            raise Unfit(f'"dialogue", turn {number}: begins with neither "YOU: " nor "THEM: "')
+            raise Unfit(f'"dialogue", turn {number}: must begin with "YOU: " or "THEM: "')
         if speakers and speaker == speakers[-1]:
-            raise Unfit(f'"dialogue", turn {number}: {speaker} is not to speak again')
+            raise Unfit(f'"dialogue", turn {number}: {speaker} must not speak twice in a row')
         speakers.append(speaker)
         texts.append(text)
     *messages, last = texts
     if not last.startswith(_SELECTION):
-        raise Unfit('"dialogue": does not end with a selection')
+        raise Unfit('"dialogue": must end with a selection')
     return tuple(messages), speakers[0] == "YOU", last.removeprefix(_SELECTION).strip()
 
 
 def _output(text: str) -> tuple[tuple[Selection, Selection], bool | None]:
-    """Both players' selections, the own one first, and whether they are said to fit."""
+    """Return both players' selections, the own one first, and whether they are compatible."""
     if text in _WORDS:
         word = _WORDS[text]
         return (word, word), False if word is None else None
-    own, theirs = " ".join(text.split(" ")[:3]), " ".join(text.split(" ")[3:])
-    return (_items("output", own), _items("output", theirs)), True
+    own, partner = " ".join(text.split(" ")[:3]), " ".join(text.split(" ")[3:])
+    return (_items("output", own), _items("output", partner)), True
 
 
 def _selected(text: str, reward: str, values: Triple) -> Selection:
-    """The own selection; the reward must be what it is worth, or the same word."""
+    """Return the own selection; the reward must be its value, or the same word."""
     if text in (NO_AGREEMENT, DISCONNECT):
         expected = text
         selected: Selection = text
@@ -321,17 +331,17 @@ def _selected(text: str, reward: str, values: Triple) -> Selection:
         claim = _items("selection", text)
         selected, expected = claim, str(worth(values, claim))
     if reward != expected:
-        raise Unfit(f'"reward": is {shown(reward)}; by the selection {expected}')
+        raise Unfit(f'"reward": is {shown(reward)}; expected {expected} from the selection')
     return selected
 
 
 def _items(field: str, text: str) -> Triple:
-    found = _ITEMS.fullmatch(text)
-    if found is None:
+    match = _ITEMS.fullmatch(text)
+    if match is None:
         raise Unfit(f'"{field}": {shown(text)} is not item0=N item1=N item2=N')
-    books, hats, balls = map(int, found.groups())
+    books, hats, balls = map(int, match.groups())
     return books, hats, balls
 
 
-NOTES = {"deal_or_no_deal": {"turns": "the published files do not say how many there could be"}}
+NOTES = {"deal_or_no_deal": {"turns": "the published files do not contain the maximum"}}
 IMPORTER = Importer("Import people's dialogues of Deal or No Deal.", read_dond, NOTES)

@@ -1,4 +1,4 @@
-"""The people who play in a study of Deal or No Deal: how many games they play, and their pay."""
+"""Participants in a study of Deal or No Deal: number of games, and pay."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import polars as pl
 from cheaptalk.frames.people import plays
 from cheaptalk.papers.printed import as_printed
 from cheaptalk.papers.self_play.scores import PAPER
-from cheaptalk.papers.self_play.stages import GAME, OBJECTIVES, objective_name, place
+from cheaptalk.papers.self_play.stages import GAME, OBJECTIVES, objective_name, position
 from cheaptalk.reports.charts.kinds import histogram
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
@@ -19,55 +19,59 @@ from cheaptalk.rules.bounds import COUNT, SHARE
 from cheaptalk.text import fixed
 
 ENDS = ("points", "no points", "not finished")
-"""What a game came to for a person, by which it is paid."""
+"""The results of a game for a person, which determine its pay."""
 MEANS = {
     "games": "Games", "all": "Pay, {unit}", "base": "Base pay, {unit}", "bonus": "Bonus, {unit}",
     "with_bonus": "Share with a bonus",
 }  # fmt: skip
-UNTOLD = "not known"
-"""The objective of games that never began, or were erased."""
+UNKNOWN = "unknown"
+"""The objective of games that never began or were erased."""
 PEOPLE = ("person", "person")
-INTERVALS = "Intervals are at 95 %, with each person as one cluster."
+INTERVALS = "95 % confidence intervals, clustered by person."
 
 
 def played(evidence: Evidence) -> pl.DataFrame:
-    """The games of people, one row each: ``participant``, ``match``, ``weight`` (null where it is
-    not known), ``objective``, ``ended`` (one of :data:`ENDS`), ``score``, ``earned`` and
-    ``rewarded`` (whether anything). Games that did not begin, or go on, are left out.
+    """Return the games of participants, one row each.
+
+    Columns: ``participant``, ``match``, ``weight`` (null if unknown), ``objective``, ``ended`` (one
+    of :data:`ENDS`), ``score``, ``earned`` and ``rewarded`` (whether it earned anything). Games
+    that did not begin, or are in progress, are excluded.
 
     Raises:
-        Lacking: there is none.
+        Lacking: there are none.
     """
-    found = plays(evidence.store, evidence.study).filter(
-        pl.col("game") == GAME, pl.col("match").is_not_null(), pl.col("state") != "playing"
+    games = plays(evidence.store, evidence.study).filter(
+        pl.col("game") == GAME, pl.col("match_id").is_not_null(), pl.col("state") != "playing"
     )
-    if found.is_empty() or GAME not in evidence.frames:
-        raise Lacking(f"no person has played a game of {GAME} to its end")
+    if games.is_empty() or GAME not in evidence.frames:
+        raise Lacking(f"no person has completed a game of {GAME}")
     of_match = evidence.frames[GAME].select(
-        "match", pl.col("game.objective").cast(pl.Float64).alias("weight")
+        "match_id", pl.col("game.objective").cast(pl.Float64).alias("weight")
     )
     finished, scored = pl.col("state") == "finished", pl.col("payoff") > 0
-    came_to = pl.when(finished & scored).then(pl.lit(ENDS[0]))
-    ended = came_to.when(finished).then(pl.lit(ENDS[1])).otherwise(pl.lit(ENDS[2]))
+    outcome = pl.when(finished & scored).then(pl.lit(ENDS[0]))
+    ended = outcome.when(finished).then(pl.lit(ENDS[1])).otherwise(pl.lit(ENDS[2]))
     earned = pl.col("cents") / 100
     return (
-        found.join(of_match, on="match", how="left", maintain_order="left", validate="m:1")
+        games.join(of_match, on="match_id", how="left", maintain_order="left", validate="m:1")
         .with_columns(
-            objective=pl.col("weight").map_elements(objective_name, pl.String).fill_null(UNTOLD),
+            objective=pl.col("weight").map_elements(objective_name, pl.String).fill_null(UNKNOWN),
             ended=ended, score="payoff", earned=earned,
             rewarded=(pl.col("cents") > 0).cast(pl.Float64),
         )
-        .sort(place("weight", OBJECTIVES), "weight", place("ended", ENDS), maintain_order=True)
+        .sort(position("weight", OBJECTIVES), "weight", position("ended", ENDS),
+              maintain_order=True)
     )  # fmt: skip
 
 
 def people_and_pay(evidence: Evidence) -> Iterator[Shown]:
-    """How many games each person played, and what each is paid: base pay, and a bonus by points.
+    """Report each participant's number of games and pay: base pay, and a bonus by points.
 
-    A dialogue is a match that ended, whoever its people are. Pay is that of the study's payments;
-    what a game earned is noted when it ends, and its rule can be read off: for points, for none,
-    and for a game that a partner ended. The paper pays $1.00, $0.10 a game, $0.20 a point in
-    semi-competitive and $0.10 in cooperative games, and $0.25 for one that its model aborted.
+    A dialogue is a finished match with any participants. Pay comes from the study's payments; a
+    game's earnings are recorded when it ends. The table by result shows the payment rule: with
+    points, without points, and for a game that a partner aborted. The paper pays $1.00, $0.10 per
+    game, $0.20 per point in semi-competitive and $0.10 in cooperative games, and $0.25 for a game
+    that its model aborted.
     """
     games = evidence.once(played)
     people = _by_person(evidence, games)
@@ -75,26 +79,26 @@ def people_and_pay(evidence: Evidence) -> Iterator[Shown]:
         people.with_columns(one=pl.lit("")), [*MEANS], ["one"], cluster=PERSON,
         bounds=dict.fromkeys(MEANS, COUNT) | {"with_bonus": SHARE},
     )  # fmt: skip
-    whole = rows.row(0, named=True)
-    dialogues = games["match"].n_unique()
+    totals = rows.row(0, named=True)
+    dialogues = games["match_id"].n_unique()
     unit, sign = currency(evidence)
-    number, spent = estimate(whole, "games"), estimate(whole, "all")
-    said = f"{counted(people.height, 'participant')} played {counted(dialogues, 'dialogue')}"
-    said += f", {fixed(number.value or 0, 1)} each{number.within(1)}"
+    number, spent = estimate(totals, "games"), estimate(totals, "all")
+    text = f"{counted(people.height, 'participant')} played {counted(dialogues, 'dialogue')}"
+    text += f", {fixed(number.value or 0, 1)} each{number.within(1)}"
     if spent.value is not None:
-        said += f", and earned {sign}{fixed(spent.value, 2)} on average{spent.within(2)}"
-    yield Answer(f"{said}.")
+        text += f", and earned {sign}{fixed(spent.value, 2)} on average{spent.within(2)}"
+    yield Answer(f"{text}.")
     panels = [histogram("Games by person", people["games"].to_list(), "games", "people", width=1)]
     if people["all"].is_not_null().any():
         paid = people["all"].drop_nulls().to_list()
         panels.append(histogram("Pay by person", paid, f"pay, {unit}", "people"))
     yield Charts("people-figure", "Games and pay by person", panels)
     yield ReportTable(
-        "people", "Games and pay by person", _turned(whole, people, unit),
+        "people", "Games and pay by person", _transposed(totals, people, unit),
         (
-            Header("title", "Of a person"), Header("people", "People", "", 0),
+            Header("title", "Per person"), Header("people", "People", "", 0),
             Header("mean", "Mean", "", 2), Header("median", "Median", "", 2),
-            Header("most", "Most", "", 2), Header("total", "Total", "", 2),
+            Header("most", "Maximum", "", 2), Header("total", "Total", "", 2),
         ),
         INTERVALS, counts=PEOPLE,
     )  # fmt: skip
@@ -111,8 +115,8 @@ def people_and_pay(evidence: Evidence) -> Iterator[Shown]:
 
 
 def _by_person(evidence: Evidence, games: pl.DataFrame) -> pl.DataFrame:
-    """One row a person who played: games, and pay (null where nobody is paid yet)."""
-    own = games.group_by("participant", maintain_order=True).agg(
+    """Return one row per participant: games, and pay (null if no payments exist yet)."""
+    counts = games.group_by("participant", maintain_order=True).agg(
         pl.len().cast(pl.Float64).alias("games")
     )
     try:
@@ -121,18 +125,18 @@ def _by_person(evidence: Evidence, games: pl.DataFrame) -> pl.DataFrame:
         paid = pl.DataFrame(
             schema={"participant": pl.String} | dict.fromkeys(("all", "base", "bonus"), pl.Float64)
         )
-    return own.join(
+    return counts.join(
         paid, on="participant", how="left", maintain_order="left", validate="1:1"
     ).with_columns(with_bonus=(pl.col("bonus") > 0).cast(pl.Float64))
 
 
-def _turned(whole: dict[str, float | None], people: pl.DataFrame, unit: str) -> pl.DataFrame:
-    """A row a number of people, with its mean and what is known of it."""
+def _transposed(totals: dict[str, float | None], people: pl.DataFrame, unit: str) -> pl.DataFrame:
+    """Return one row per quantity, with its mean, interval and other statistics."""
     rows = [
         {"title": title.format(unit=unit), "people": people[key].count(),
          "median": people[key].median(), "most": people[key].max(),
          "total": people[key].sum() if people[key].count() else None}
-        | {name.replace(key, "mean", 1): value for name, value in whole.items()
+        | {name.replace(key, "mean", 1): value for name, value in totals.items()
            if name == key or name.startswith(f"{key}.")}
         for key, title in MEANS.items()
     ]  # fmt: skip
@@ -140,23 +144,23 @@ def _turned(whole: dict[str, float | None], people: pl.DataFrame, unit: str) -> 
 
 
 def pay_by_rule(games: pl.DataFrame, unit: str) -> ReportTable:
-    """What games of each objective earned, by what they came to; see :func:`played`."""
+    """Return the earnings of games by objective and result; see :func:`played`."""
     by = ["objective", "ended"]
     bounds = {"earned": COUNT, "rewarded": SHARE}
-    made = means(games, ["score", "earned", "rewarded"], by, cluster=PERSON, bounds=bounds)
+    averages = means(games, ["score", "earned", "rewarded"], by, cluster=PERSON, bounds=bounds)
     point = pl.when(pl.col("score").sum() > 0).then(pl.col("earned").sum() / pl.col("score").sum())
     counts = games.group_by(by, maintain_order=True).agg(
-        pl.len().alias("games"), pl.col("match").n_unique().alias("dialogues"),
+        pl.len().alias("games"), pl.col("match_id").n_unique().alias("dialogues"),
         pl.col("participant").n_unique().alias("people"), point.alias("point"),
     )  # fmt: skip
     return ReportTable(
-        "pay-by-rule", "What a game earned",
-        counts.join(made, on=by, maintain_order="left", validate="1:1"),
+        "pay-by-rule", "Earnings per game",
+        counts.join(averages, on=by, maintain_order="left", validate="1:1"),
         (
-            Header("objective", "Objective"), Header("ended", "Came to"),
+            Header("objective", "Objective"), Header("ended", "Result"),
             Header("dialogues", "Dialogues", "", 0), Header("people", "People", "", 0),
             Header("score", "Score", "points", 2), Header("earned", "Earned", unit, 2),
-            Header("point", "Earned a point", unit, 2, "All that was earned over all points."),
+            Header("point", "Earned per point", unit, 2, "Total earnings over total points."),
             Header("rewarded", "Earned anything", "share", 2),
         ),
         INTERVALS, counts=("game", "person"),

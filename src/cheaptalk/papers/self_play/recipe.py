@@ -1,4 +1,4 @@
-"""Language models in self-play on Deal or No Deal: what changes from iteration to iteration."""
+"""Recipe for self-play of language models on Deal or No Deal: changes by iteration."""
 
 from cheaptalk.papers.printed import OPTIONS
 from cheaptalk.papers.self_play.cross_play import cross_play
@@ -12,7 +12,7 @@ from cheaptalk.papers.self_play.scores import (
     rises,
     scores,
 )
-from cheaptalk.papers.self_play.stages import MEASURES, SHARES
+from cheaptalk.papers.self_play.stages import METRICS, SHARES
 from cheaptalk.papers.self_play.tokens import MERGES, Dialogues
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
 from cheaptalk.reports.recipes.people import with_people
@@ -28,16 +28,18 @@ RECIPE: Recipe = Recipe(
         RecipePart("Inconsistent messages", "Figure 2, right", inconsistency),
         RecipePart("Agreements", "Table 2, by iteration", agreements),
         RecipePart("Before and after", "Table 2", before_and_after),
-        RecipePart("Scores and iterations", "section 5", rises),
+        RecipePart("Correlation of score and iteration", "section 5", rises),
         RecipePart("Errors and aborts", "Figure 9", faults),
         RecipePart("Length", "Figure 7, left", lengths, (Dialogues,)),
         RecipePart("Vocabulary and entropy", "Figures 7, right, and 10", diversity, (Dialogues,)),
         RecipePart("Strict competition", "Figures 5 and 6", competition),
         RecipePart("Cross-play", "section 4", cross_play),
         RecipePart("Judges", "footnote 1", judges),
-        RecipePart("People and pay", "appendix C, Figure 4", people_and_pay, fits=with_people),
+        RecipePart(
+            "Participants and pay", "appendix C, Figure 4", people_and_pay, fits=with_people
+        ),
     ),
-    measures=(*MEASURES, *SHARES),
-    options=OPTIONS | {MERGES: "the path of GPT-2's merges.txt, to count its tokens exactly"},
+    metrics=(*METRICS, *SHARES),
+    options=OPTIONS | {MERGES: "the path of GPT-2's merges.txt, for exact token counts"},
     games=("deal_or_no_deal",),
 )

@@ -1,4 +1,4 @@
-"""Scores, agreements and faults by iteration, how scores rise, and strict competition."""
+"""Scores, agreements and errors by iteration, correlations, and strict competition."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.games.deal_or_no_deal.rules import OBJECTIVES as WEIGHTS
-from cheaptalk.papers.printed import as_printed, chosen
+from cheaptalk.papers.printed import as_printed, selected_labels
 from cheaptalk.papers.self_play.charts import ShownNumber, panels
 from cheaptalk.papers.self_play.stages import (
     HEAD,
@@ -26,16 +26,16 @@ from cheaptalk.papers.self_play.stages import (
     cells,
     leads,
     ordered,
-    place,
+    position,
 )
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.margins import FEW_DEALS, Margin, margins_over
+from cheaptalk.reports.recipes.margins import FEW_INSTANCES, Margin, margins_over
 from cheaptalk.reports.recipes.means import means, side_by_side
 from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking
 from cheaptalk.reports.recipes.tables import BOLD, COUNT, Estimate, Header, ReportTable, estimate
 from cheaptalk.rules import counted
-from cheaptalk.statistics import DEALS, StatisticsError, correlation
+from cheaptalk.statistics import INSTANCES, StatisticsError, correlation
 from cheaptalk.statistics.intervals import BoundsColumns
 from cheaptalk.text import capital, fixed
 
@@ -44,132 +44,138 @@ INVERTED = "inverted_proposals"
 ENDS = ("before", "after", "change")
 FAULT_RATES = {
     "erred": Header(
-        "erred", "Errors", "% of matches", 1, "Matches in which an answer of the player's was not "
-        "valid at the first try: it was asked again with the reason, or finally failed. In "
-        "self-play an answer of either copy's counts.",
+        "erred", "Errors", "% of matches", 1, "Matches in which one of the player's answers was "
+        "invalid at the first try and had to be corrected or failed. In self-play, the answers of "
+        "both copies count.",
     ),
     "aborted": Header(
-        "aborted", "Aborts", "% of matches", 1, "Matches that ended because a player, of either "
-        "side, finally gave no valid answer; five tries are allowed unless a player sets others.",
+        "aborted", "Aborts", "% of matches", 1, "Matches that ended because a player on either "
+        "side gave no valid answer. A player has five tries by default.",
     ),
 }  # fmt: skip
-GOT: dict[str, BoundsColumns] = {"own": OWN, "theirs": THEIRS}
-"""The columns that tell what mean payoffs can be."""
+PAYOFF_BOUNDS: dict[str, BoundsColumns] = {"own": OWN, "theirs": THEIRS}
+"""The columns with the bounds of mean payoffs."""
 PAPER = "self_play"
 """The folder with the printed values."""
 GROUP = ("weight", "objective", "lineage", "partner")
 
 
-def _risen(sides: Sides, frame: pl.DataFrame, number: ShownNumber) -> Answer:
-    """What self-play did to scores; without iterations, who scores most with its copy."""
-    alone = frame.filter(partner=ITSELF).drop_nulls(number.key)
-    where = "Among people" if set(alone["player"]) <= sides.people else "In self-play"
-    if sides.staged and (said := _changes(sides, alone, number)):
-        return Answer(f"{where}, {said}.")
+def _first_answer(sides: Sides, frame: pl.DataFrame, number: ShownNumber) -> Answer:
+    """Return how self-play changed scores or, without iterations, the best player in self-play."""
+    rows = frame.filter(partner=ITSELF).drop_nulls(number.key)
+    play = "Among people" if set(rows["player"]) <= sides.people else "In self-play"
+    if sides.staged and (changes := _changes(sides, rows, number)):
+        return Answer(f"{play}, {changes}.")
     best = [
         f"{names[0]}: {_highest(part, number)}"
-        for names, part in alone.group_by("objective", maintain_order=True) if not sides.staged
+        for names, part in rows.group_by("objective", maintain_order=True) if not sides.staged
     ]  # fmt: skip
     if not best:
-        return Answer("What self-play does to scores cannot be told: nobody met its copy.")
-    return Answer(f"{where}, {'; '.join(best)}.")
+        return Answer("There are no scores in self-play: no player met its copy.")
+    return Answer(f"{play}, {'; '.join(best)}.")
 
 
 def _highest(players: pl.DataFrame, number: ShownNumber) -> str:
     best = players.sort(number.key, descending=True).row(0, named=True)
-    within = estimate(best, number.key).within(number.places)
-    return f"{best['player']} scores most, {fixed(best[number.key], number.places)}{within}"
+    within = estimate(best, number.key).within(number.decimals)
+    return f"{best['player']} scores highest, {fixed(best[number.key], number.decimals)}{within}"
 
 
 def _changes(sides: Sides, cells: pl.DataFrame, number: ShownNumber) -> str:
-    """How scores with a kind of partner changed by iteration; empty where there is one only."""
-    told, fewest = [], FEW_DEALS
+    """Return how scores with a kind of partner changed by iteration, or "" with one iteration."""
+    changes, fewest = [], FEW_INSTANCES
     for names, part in cells.group_by("objective", "lineage", maintain_order=True):
         rows = part.drop_nulls("iteration").sort("iteration").rows(named=True)
         if len(rows) > 1:
-            met = sides.frame.filter(objective=names[0], partner=rows[0]["partner"])
-            by = _difference(met, rows[0], rows[-1], number)
-            of = f" of {names[1]}" if names[1] else ""
-            told.append(f"{names[0]}{of} {_change(rows[0], rows[-1], by, number)}")
-            fewest = min(fewest, by.deals)
-    if not told:
+            matches = sides.frame.filter(objective=names[0], partner=rows[0]["partner"])
+            margin = _difference(matches, rows[0], rows[-1], number)
+            lineage = f" of {names[1]}" if names[1] else ""
+            changes.append(f"{names[0]}{lineage} {_change(rows[0], rows[-1], margin, number)}")
+            fewest = min(fewest, margin.instances)
+    if not changes:
         return ""
     stages = cells["iteration"].drop_nulls().to_list()
-    few = f", all on only {counted(fewest, 'deal')}" if fewest < FEW_DEALS else ""
+    few = f" (based on {counted(fewest, 'instance')})" if fewest < FEW_INSTANCES else ""
     return (
-        f"from iteration {min(stages)} to {max(stages)} scores change with 95 % intervals: "
-        f"{'; '.join(told)}{few}"
+        f"from iteration {min(stages)} to {max(stages)}, scores change as follows (95 % "
+        f"intervals): {'; '.join(changes)}{few}"
     )
 
 
 def _difference(
     matches: pl.DataFrame, first: dict[str, Any], last: dict[str, Any], number: ShownNumber
 ) -> Margin:
-    """How far the higher of two iterations is above the lower."""
+    """Return how far the higher of two iterations is above the lower."""
     ranked = sorted(
-        ((one["player"], one[number.key]) for one in (last, first)), key=itemgetter(1), reverse=True
+        ((row["player"], row[number.key]) for row in (last, first)), key=itemgetter(1), reverse=True
     )
-    (found,) = margins_over(matches, "player", number.key, ranked)
-    return found
+    (margin,) = margins_over(matches, "player", number.key, ranked)
+    return margin
 
 
-def _change(first: dict[str, Any], last: dict[str, Any], by: Margin, number: ShownNumber) -> str:
-    places, ends = number.places, [fixed(one[number.key], number.places) for one in (first, last)]
-    if by.size == 0:
-        return f"by nothing, {ends[0]}"
-    size = fixed(by.size, places) + Estimate(by.size, by.low, by.high).within(places, "")
-    unsure = "" if by.told else ", which may be none"
-    way = "up" if last[number.key] > first[number.key] else "down"
-    return f"{way} by {size} from {ends[0]} to {ends[1]}{unsure}"
+def _change(
+    first: dict[str, Any], last: dict[str, Any], margin: Margin, number: ShownNumber
+) -> str:
+    decimals = number.decimals
+    ends = [fixed(row[number.key], decimals) for row in (first, last)]
+    if margin.size == 0:
+        return f"unchanged at {ends[0]}"
+    size = fixed(margin.size, decimals) + Estimate(margin.size, margin.low, margin.high).within(
+        decimals, ""
+    )
+    unsure = "" if margin.significant else ", not significant"
+    direction = "up" if last[number.key] > first[number.key] else "down"
+    return f"{direction} by {size} from {ends[0]} to {ends[1]}{unsure}"
 
 
 def scores(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
-    """What a player scores on average: in self-play with its copy, with people, with others.
+    """Report a player's mean score in self-play with its copy, with people, and with others.
 
-    A match counts 0 without an agreement. In self-play both players' scores are averaged; in other
-    matches a score is the player's own, and its partner's stands beside it. Intervals are 95 %
-    intervals clustered by deal.
+    A match without an agreement counts 0. In self-play, both players' scores are averaged; in other
+    matches the score is the player's own, and its partner's is shown separately. 95 % confidence
+    intervals are clustered by instance.
     """
     sides = evidence.once(Sides)
-    frame = cells(sides, sides.frame, ["own", "theirs"], GOT)
+    frame = cells(sides, sides.frame, ["own", "theirs"], PAYOFF_BOUNDS)
     frame = frame.with_columns(
         pl.when(pl.col("partner") != ITSELF).then(pl.col(name)).alias(name)
         for name in frame.columns if name.startswith("theirs")
     )  # fmt: skip
     number = ShownNumber("own", "mean score, points", 2)
-    yield _risen(sides, frame, number)
-    others = frame.filter(partner=OTHERS).drop_nulls(number.key)
-    caption = "Whiskers are 95 % intervals clustered by deal."
+    yield _first_answer(sides, frame, number)
+    with_others = frame.filter(partner=OTHERS).drop_nulls(number.key)
+    caption = "Whiskers are 95 % confidence intervals clustered by instance."
     if sides.staged:
-        met = f" With other players, {said}." if (said := _changes(sides, others, number)) else ""
-        caption += f" A dashed line is a player that is no iteration.{met}"
+        caption += " Dashed lines are players that are not iterations."
+        if changes := _changes(sides, with_others, number):
+            caption += f" With other players, {changes}."
     title = "Score by iteration" if sides.staged else "Score by player"
-    drawn = panels(frame, number, staged=sides.staged)
-    yield Charts("scores-figure", title, drawn, caption)
+    charts = panels(frame, number, staged=sides.staged)
+    yield Charts("scores-figure", title, charts, caption)
     columns = (
         *HEAD, SERIES,
         Header("own", "Score", "points", 2, "The mean payoff: own points plus lambda times the "
                "partner's, 0 without an agreement."),
-        Header("theirs", "Partner's score", "points", 2, "What the partner got; in self-play it is "
-               "part of the score."),
+        Header("theirs", "Partner's score", "points", 2, "The partner's mean payoff; in self-play "
+               "it is part of the score."),
         Header("own.n", "Matches", "", 0),
     )  # fmt: skip
     yield ReportTable("scores", "Mean scores", frame, columns, leads=leads(sides.frame))
 
 
 def agreements(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """How many matches end in an agreement, and how many in one that is Pareto-optimal.
+    """Report the share of matches with an agreement, and with a Pareto-optimal one.
 
     Both are shares of all matches: one without an agreement counts as not optimal. A division is
-    Pareto-optimal if no other pays one player more and none less. Intervals are 95 % intervals
-    clustered by deal.
+    Pareto-optimal if no other gives one player more and the other no less. 95 % confidence
+    intervals are clustered by instance.
     """
     sides = evidence.once(Sides)
     rates = list(RATES)
     frame = cells(sides, sides.frame, rates, dict.fromkeys(rates, PERCENT))
     for key, title in RATES.items():
-        shown = panels(frame, ShownNumber(key, f"{title}, % of matches"), staged=sides.staged)
-        yield Charts(f"{key}-figure", title, shown)
+        charts = panels(frame, ShownNumber(key, f"{title}, % of matches"), staged=sides.staged)
+        yield Charts(f"{key}-figure", title, charts)
     columns = tuple(Header(key, title, "% of matches", 1) for key, title in RATES.items())
     shown_columns = (*HEAD, SERIES, *columns, Header("agreement.n", "Matches", "", 0))
     yield ReportTable("agreements", "Agreement and Pareto optimality", frame, shown_columns,
@@ -177,37 +183,37 @@ def agreements(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
-    """Agreement and Pareto optimality of the first and the last iteration.
+    """Compare agreement and Pareto optimality of the first and the last iteration.
 
-    The change is the share of the last iteration less that of the first. 95 % intervals are
-    clustered by deal; that of the change allows for both meeting the same deals, where they did.
+    The change is the share of the last iteration minus that of the first. 95 % confidence intervals
+    are clustered by instance; that of the change takes shared instances into account.
     """
     sides = evidence.once(Sides)
     cell = ["lineage", "weight", "partner"]
-    at = pl.col("iteration")
+    iteration = pl.col("iteration")
     ends = sides.frame.drop_nulls("iteration").filter(
-        pl.col("partner").is_in([ITSELF, PEOPLE]), at.n_unique().over(cell) > 1
+        pl.col("partner").is_in([ITSELF, PEOPLE]), iteration.n_unique().over(cell) > 1
     )
     if ends.is_empty():
         raise Lacking(f"in self-play or with people, {ONE_ITERATION}")
-    order = [place("weight", OBJECTIVES), "weight", place("partner", WITH)]
+    order = [position("weight", OBJECTIVES), "weight", position("partner", WITH)]
     ends = ends.sort(order, maintain_order=True).with_columns(
-        end=pl.when(at == at.min().over(cell)).then(pl.lit(ENDS[0]))
-        .when(at == at.max().over(cell)).then(pl.lit(ENDS[1]))
+        end=pl.when(iteration == iteration.min().over(cell)).then(pl.lit(ENDS[0]))
+        .when(iteration == iteration.max().over(cell)).then(pl.lit(ENDS[1]))
     ).drop_nulls("end")  # fmt: skip
     long = pl.concat([_ends(ends, key, title) for key, title in RATES.items()])
     wide = side_by_side(long, "share", "end")
     rows = (Header("rate", "Rate"), *HEAD[1:], SERIES)
     lineage = (Header("lineage", "Lineage"),) if wide["lineage"].n_unique() > 1 else ()
     spans = [
-        f"{WITH[str(partner)]}, iterations {min(of)} and {max(of)}"
+        f"{WITH[str(partner)]}, iterations {min(numbers)} and {max(numbers)}"
         for (partner,), part in ends.group_by("partner", maintain_order=True)
-        for of in [part["iteration"]]
+        for numbers in [part["iteration"]]
     ]
-    numbers = [Header(end, end.capitalize(), "% of matches", 1) for end in ENDS]
+    columns = [Header(end, end.capitalize(), "% of matches", 1) for end in ENDS]
     yield ReportTable(
         "before-after", "Before training and after the last iteration", wide,
-        (*rows, *lineage, *numbers), f"Compared are: {'; '.join(spans)}.",
+        (*rows, *lineage, *columns), f"Compared: {'; '.join(spans)}.",
     )  # fmt: skip
     yield from _rate_table(evidence, ends, long.filter(pl.col("end") != ENDS[2]))
 
@@ -220,27 +226,27 @@ PRINTED_PLAY = {WITH[ITSELF]: "Self-Play", WITH[PEOPLE]: "Human"}
 def _rate_table(
     evidence: Evidence, ends: pl.DataFrame, shares: pl.DataFrame
 ) -> Iterator[ReportTable]:
-    """Table 2: a row for each end of a lineage, unless nobody who is asked for played.
+    """Yield Table 2, with a row for each end of a lineage, unless no selected player has played.
 
     Args:
-        evidence: what is asked for besides.
+        evidence: provides the options.
         ends: the matches of both ends.
-        shares: a row a rate, objective, kind of play, lineage and end.
+        shares: one row per rate, objective, kind of play, lineage and end.
     """
-    shown = chosen(evidence, ends["player"].unique().sort().to_list())
-    others = ends.filter(~pl.col("player").is_in(shown))["lineage"].unique().to_list()
-    kept = shares.filter(
-        pl.col("objective").is_in(list(PRINTED_OBJECTIVES)), ~pl.col("lineage").is_in(others)
+    shown = selected_labels(evidence, ends["player"].unique().sort().to_list())
+    hidden = ends.filter(~pl.col("player").is_in(shown))["lineage"].unique().to_list()
+    selected = shares.filter(
+        pl.col("objective").is_in(list(PRINTED_OBJECTIVES)), ~pl.col("lineage").is_in(hidden)
     )
-    if kept.is_empty():
+    if selected.is_empty():
         return
-    row = pl.col("end").str.to_titlecase()
-    if kept["lineage"].n_unique() > 1:
-        row = pl.format("{}, {}", "lineage", "end")
+    title = pl.col("end").str.to_titlecase()
+    if selected["lineage"].n_unique() > 1:
+        title = pl.format("{}, {}", "lineage", "end")
     kind = ["rate", "objective", "series"]
-    keys = {" ".join(one): one for one in kept.select(kind).unique(maintain_order=True).rows()}
-    rows = kept.sort("lineage", pl.col("end") != ENDS[0], maintain_order=True).select(
-        row.alias("row"), "lineage", pl.concat_str(kind, separator=" ").alias("kind"),
+    keys = {" ".join(row): row for row in selected.select(kind).unique(maintain_order=True).rows()}
+    rows = selected.sort("lineage", pl.col("end") != ENDS[0], maintain_order=True).select(
+        title.alias("row"), "lineage", pl.concat_str(kind, separator=" ").alias("kind"),
         pl.col("^share.*$"),
     )  # fmt: skip
     wide = side_by_side(rows, "share", "kind").with_columns(
@@ -254,52 +260,52 @@ def _rate_table(
     table = ReportTable(
         "table-2", "Agreement and Pareto optimality before and after finetuning",
         wide.drop("lineage"), (Header("row", "Finetuning"), *columns),
-        "In % of matches; bold is the higher of before and after.", printed="Table 2",
+        "In % of matches; the higher of before and after is bold.", printed="Table 2",
     )  # fmt: skip
     yield as_printed(evidence, PAPER, table)
 
 
 def _ends(ends: pl.DataFrame, key: str, title: str) -> pl.DataFrame:
-    """A rate before and after, and its change, a row each."""
+    """Return the rows of a rate before and after, and of its change."""
     cell = ["rate", "objective", "series", "lineage"]
     play = pl.col("partner").replace(list(WITH), list(WITH.values()))
     ends = ends.drop_nulls(key).with_columns(rate=pl.lit(title), series=play, share=pl.col(key))
-    both = ends.filter(pl.col("end").n_unique().over(cell) == 2)
+    pairs = ends.filter(pl.col("end").n_unique().over(cell) == 2)
     levels = means(ends, ["share"], [*cell, "end"], bounds={"share": PERCENT})
-    changes = means(_influence(both, cell), ["share"], [*cell, "end"])
+    changes = means(_influence(pairs, cell), ["share"], [*cell, "end"])
     within = pl.col("share.low", "share.high").clip(-PERCENT[1], PERCENT[1])
     return pl.concat([levels, changes.with_columns(within)])
 
 
-def _influence(both: pl.DataFrame, cell: list[str]) -> pl.DataFrame:
-    """Rows of which the mean is the change, and the spread that of the change.
+def _influence(pairs: pl.DataFrame, cell: list[str]) -> pl.DataFrame:
+    """Return rows whose mean is the change, with the spread of the change.
 
     With m and n the mean and number of matches of a row's end and N those of both ends, a row's
-    value x becomes change +/- N / n (x - m): their mean is the change, and the interval of their
-    mean by :func:`.mean_intervals` that of the difference of two means with clusters in common.
+    value x becomes change +/- N / n (x - m). Their mean is the change, and the interval of their
+    mean by :func:`.mean_intervals` is that of the difference of two means with common clusters.
     """
     after = pl.col("end") == ENDS[1]
     share = pl.col("share")
     change = (share.filter(after).mean() - share.filter(~after).mean()).over(cell)
     weight = pl.len().over(cell) / pl.len().over([*cell, "end"])
-    off = (share - share.mean().over([*cell, "end"])) * weight
-    return both.with_columns(
-        share=change + pl.when(after).then(off).otherwise(-off), end=pl.lit(ENDS[2])
+    deviation = (share - share.mean().over([*cell, "end"])) * weight
+    return pairs.with_columns(
+        share=change + pl.when(after).then(deviation).otherwise(-deviation), end=pl.lit(ENDS[2])
     )
 
 
 def faults(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """How many matches have an answer that is no legal move, and how many end for want of one.
+    """Report the share of matches with an invalid answer, and of matches that end because of one.
 
-    Hand-written negotiators make no such errors; what never happened is not drawn. Intervals are
-    95 % intervals clustered by deal.
+    Scripted negotiators make no such errors; figures without any errors are omitted. 95 %
+    confidence intervals are clustered by instance.
     """
     sides = evidence.once(Sides)
     frame = cells(sides, sides.frame, list(FAULT_RATES), dict.fromkeys(FAULT_RATES, PERCENT))
     for key, column in FAULT_RATES.items():
-        shown = ShownNumber(key, f"{column.title.lower()}, {column.unit}")
+        number = ShownNumber(key, f"{column.title.lower()}, {column.unit}")
         if frame[key].sum():
-            yield Charts(f"{key}-figure", column.title, panels(frame, shown, staged=sides.staged))
+            yield Charts(f"{key}-figure", column.title, panels(frame, number, staged=sides.staged))
     columns = (*HEAD, SERIES, *FAULT_RATES.values(), Header("aborted.n", "Matches", "", 0))
     yield ReportTable(
         "errors-aborts", "Errors and aborts", frame, columns, leads=leads(sides.frame)
@@ -307,12 +313,12 @@ def faults(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def rises(evidence: Evidence) -> Iterator[ReportTable]:
-    """Pearson's correlation of the iteration with the score of a match.
+    """Report Pearson's correlation between iteration and score of a match.
 
-    Over all matches, and over those with an agreement only: where the second is near 0, scores rise
-    because more matches end in an agreement, not because agreements get better. The score is the
-    mean of both players' in self-play, the player's own elsewhere. 95 % intervals are percentiles
-    of bootstrap draws of whole deals.
+    It is computed over all matches, and over matches with an agreement. If the second is near 0,
+    scores increase because more matches end in an agreement, not because agreements improve. The
+    score is the mean of both players' scores in self-play and the player's own otherwise. 95 %
+    confidence intervals are bootstrap percentiles over instances.
     """
     sides = evidence.once(Sides)
     frame = sides.frame.drop_nulls("iteration").with_columns(score=pl.col("own"))
@@ -324,7 +330,7 @@ def rises(evidence: Evidence) -> Iterator[ReportTable]:
         dict(zip(GROUP, key, strict=True)) | _correlations(part, evidence, notes)
         for key, part in frame.group_by(GROUP, maintain_order=True)
     ]
-    made = pl.DataFrame(rows, infer_schema_length=None).with_columns(
+    table = pl.DataFrame(rows, infer_schema_length=None).with_columns(
         pl.lit(0).alias("iteration"), pl.lit("").alias("player"),
         pl.col("^(all|agreed)(\\.low|\\.high)?$").cast(pl.Float64),
     )  # fmt: skip
@@ -335,28 +341,28 @@ def rises(evidence: Evidence) -> Iterator[ReportTable]:
     )  # fmt: skip
     yield ReportTable(
         "correlations", "Correlation of iteration and score",
-        ordered(sides, made).drop("iteration", "player"), columns, notes=tuple(notes),
+        ordered(sides, table).drop("iteration", "player"), columns, notes=tuple(notes),
     )  # fmt: skip
 
 
 def _correlations(part: pl.DataFrame, evidence: Evidence, notes: list[str]) -> dict[str, Any]:
-    """The correlation over all matches and over those with an agreement; why there is none."""
-    found: dict[str, Any] = {}
+    """Return the correlations over all matches and agreements; append notes on missing ones."""
+    result: dict[str, Any] = {}
     groups = {"all": part, "agreed": part.filter(pl.col("agreement") == 100)}
     for key, rows in groups.items():
-        found |= {key: None, key + LOW: None, key + HIGH: None, key + COUNT: rows.height}
+        result |= {key: None, key + LOW: None, key + HIGH: None, key + COUNT: rows.height}
         try:
-            one = correlation(
-                rows.select("iteration", "score", *DEALS), "iteration", "score",
+            fit = correlation(
+                rows.select("iteration", "score", *INSTANCES), "iteration", "score",
                 draws=evidence.draws, seed=evidence.seed,
             )  # fmt: skip
         except StatisticsError as error:
-            which = "all matches" if key == "all" else "agreements"
+            matches = "all matches" if key == "all" else "agreements"
             play = WITH[part["partner"][0]]
-            notes.append(f"{capital(part['objective'][0])}, {play}, {which}: {error}.")
+            notes.append(f"{capital(part['objective'][0])}, {play}, {matches}: {error}.")
         else:
-            found |= {key: one.estimate, key + LOW: one.low, key + HIGH: one.high}
-    return found
+            result |= {key: fit.estimate, key + LOW: fit.low, key + HIGH: fit.high}
+    return result
 
 
 SCORED = ShownNumber("own", "mean score, points", 2)
@@ -367,55 +373,58 @@ PROPOSED = ShownNumber(INVERTED, "% of proposals")
 def _competition_charts(
     name: str, title: str, frame: pl.DataFrame, number: ShownNumber, sides: Sides
 ) -> Iterator[Charts]:
-    """One chart; one for each opponent, with a line for each lineage, where there are several."""
+    """Yield one chart or, for several lineages, one per opponent with a line per lineage."""
     several = sides.staged and frame.drop_nulls("iteration")["lineage"].n_unique() > 1
-    told = frame
     if several:
-        told = frame.with_columns(
+        frame = frame.with_columns(
             series="lineage", against=pl.col("against").replace(ITSELF, WITH[ITSELF])
         )
-    drawn = panels(told, number, staged=sides.staged, by="against" if several else "objective")
-    if drawn:
-        yield Charts(name, title, drawn if several else [replace(one, title="") for one in drawn])
+    charts = panels(frame, number, staged=sides.staged, by="against" if several else "objective")
+    if charts:
+        if not several:
+            charts = [replace(chart, title="") for chart in charts]
+        yield Charts(name, title, charts)
 
 
 def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """How players fare where one wins what the other loses.
+    """Report play with the strictly competitive objective, in which one player wins what the other
+    loses.
 
-    In self-play the mean score is 0 by the rules, so that only agreements show whether play
-    improves; against an opponent the score shows it. The score is the player's own points less the
-    opponent's, 0 without an agreement. Self-play was found to teach inverted proposals here: claims
-    to just what the last offer leaves to the partner, with which two copies agree and nobody else
-    does. Intervals are 95 % intervals clustered by deal.
+    In self-play the mean score is always 0, so that only agreements show whether play improves;
+    against an opponent, the score shows it. The score is the player's own points minus the
+    opponent's, or 0 without an agreement. Self-play was found to teach inverted proposals here:
+    claims to exactly what the last offer leaves to the partner. Two copies agree with them, but no
+    other players do. 95 % confidence intervals are clustered by instance.
     """
     sides = evidence.once(Sides)
     frame = sides.frame.filter(pl.col("weight") == WEIGHTS["comp"])
     if frame.is_empty():
         raise Lacking(
-            "no match under the strictly competitive objective has finished; add objective: comp"
+            "no match with the strictly competitive objective has finished; add objective: comp"
         )
     against = pl.when(pl.col("partner") != ITSELF).then(pl.format("against {}", "opponent"))
     frame = frame.with_columns(against=against.otherwise(pl.lit(ITSELF)))
-    bounds = GOT | {"agreement": PERCENT, INVERTED: PERCENT}
-    made = cells(sides, frame, ["own", "agreement", INVERTED], bounds, by="against")
-    met = made.filter(pl.col("against") != ITSELF)
+    bounds = PAYOFF_BOUNDS | {"agreement": PERCENT, INVERTED: PERCENT}
+    averages = cells(sides, frame, ["own", "agreement", INVERTED], bounds, by="against")
+    against_others = averages.filter(pl.col("against") != ITSELF)
     yield from _competition_charts(
-        "competition-score-figure", "Score against others", met, SCORED, sides
+        "competition-score-figure", "Score against others", against_others, SCORED, sides
     )
     yield from _competition_charts(
-        "competition-agreement-figure", "Agreements", made, AGREED, sides
+        "competition-agreement-figure", "Agreements", averages, AGREED, sides
     )
-    if made[INVERTED].sum():
+    if averages[INVERTED].sum():
         yield from _competition_charts(
-            "inverted-figure", "Inverted proposals", made, PROPOSED, sides
+            "inverted-figure", "Inverted proposals", averages, PROPOSED, sides
         )
     columns = (
         HEAD[0], Header("series", "Play"), Header("own", "Score", "points", 2),
         Header("agreement", "Agreement", "% of matches", 1),
-        Header(INVERTED, "Inverted", "% of proposals", 1, "Proposals that claim just what the last "
-               "offer leaves to the partner, of those that follow an offer; the mean of matches."),
+        Header(INVERTED, "Inverted", "% of proposals", 1,
+        "Proposals that claim exactly what the last "
+               "offer leaves to the partner, among those after an offer; the mean over matches."),
         Header("own.n", "Matches", "", 0),
     )  # fmt: skip
     yield ReportTable(
-        "competition", "Strict competition", made, columns, leads=leads(frame, "against")
+        "competition", "Strict competition", averages, columns, leads=leads(frame, "against")
     )

@@ -1,10 +1,10 @@
-"""How long dialogues are in the tokens of GPT-2, which the paper counts (Figure 7, left).
+"""Length of dialogues in GPT-2 tokens, as counted by the paper (Figure 7, left).
 
 Its code counts the tokens of every turn with the prefix that its models write: ``[message] ...`` or
-``[propose] (1 books, 2 hats, 0 balls)``; corrected answers are left out. GPT-2's tokeniser cuts a
-text into pieces, by kinds of letters, and then cuts pieces apart until all that is left is in its
-vocabulary (Radford et al. 2019, section 2.2). So there are at least as many tokens as pieces, and
-the file ``merges.txt`` that comes with GPT-2 tells exactly how many.
+``[propose] (1 books, 2 hats, 0 balls)``; corrected answers are excluded. GPT-2's tokeniser splits a
+text into pieces by kinds of characters, and then into tokens of its vocabulary (Radford et al.
+2019, section 2.2). There are thus at least as many tokens as pieces; the exact number requires
+GPT-2's file ``merges.txt``.
 """
 
 import re
@@ -24,74 +24,79 @@ from cheaptalk.rules import CheaptalkError
 
 MERGES = "merges"
 """The option with the path of GPT-2's merges.txt."""
-SAID, CLAIMED = "[message] ", "[propose] ({} books, {} hats, {} balls)"
+MESSAGE_PREFIX, PROPOSAL = "[message] ", "[propose] ({} books, {} hats, {} balls)"
 ITEMS = ("books", "hats", "balls")
 PIECE = re.compile(
     r"'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+"
 )  # fmt: skip
-"""What the tokeniser cuts texts into: words, numbers and signs, each with a space before it."""
+"""The tokeniser's pieces: words, numbers and symbols, each with a preceding space."""
 PRINTABLE = (*range(33, 127), *range(161, 173), *range(174, 256))
-"""Bytes that stand for themselves in merges.txt; the others stand behind all bytes, in order."""
+"""Bytes that are unchanged in merges.txt; the others are mapped to code points after all bytes."""
 LETTERS = {byte: chr(byte) for byte in PRINTABLE} | {
-    byte: chr(256 + place)
-    for place, byte in enumerate(byte for byte in range(256) if byte not in PRINTABLE)
+    byte: chr(256 + index)
+    for index, byte in enumerate(byte for byte in range(256) if byte not in PRINTABLE)
 }
 
 
 @dataclass(frozen=True)
 class Dialogues:
-    """What was said in matches.
+    """The turns of matches.
 
     Attributes:
-        turns: the texts of a match's turns as the paper's models write them, by the match's id.
+        turns: the texts of a match's turns in the format of the paper's models, by match ID.
     """
 
     turns: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, record: MatchRecord) -> None:
-        """Note a match."""
+        """Add a match."""
         actions = (answer["action"] for answer in record.body.get("answers") or ())
         self.turns[record.id] = [turn_text(action) for action in actions if action]
 
     def join(self, later: "Dialogues") -> None:
-        """Take over another one's."""
+        """Add the matches of another object."""
         self.turns.update(later.turns)
 
     def messages(self, match: str) -> list[str]:
-        """The messages of a match that are not empty."""
-        said = (text.removeprefix(SAID) for text in self.turns[match] if text.startswith(SAID))
-        return [text for text in said if text]
+        """Return the non-empty messages of a match."""
+        texts = (
+            text.removeprefix(MESSAGE_PREFIX)
+            for text in self.turns[match]
+            if text.startswith(MESSAGE_PREFIX)
+        )
+        return [text for text in texts if text]
 
 
 def turn_text(action: Mapping[str, Any]) -> str:
-    """A turn as the paper's models write it.
+    """Return a turn in the format of the paper's models.
 
     >>> turn_text({"message": "Hi!"}), turn_text({"books": 1, "hats": 0, "balls": 2})
     ('[message] Hi!', '[propose] (1 books, 0 hats, 2 balls)')
     """
     if action.get("books") is None:
-        return SAID + (action.get("message") or "")
-    return CLAIMED.format(*(action[item] for item in ITEMS))
+        return MESSAGE_PREFIX + (action.get("message") or "")
+    return PROPOSAL.format(*(action[item] for item in ITEMS))
 
 
 def read_merges(file: Path) -> dict[tuple[str, str], int]:
-    """The pairs of parts of words that are joined, with their rank: the first is joined first.
+    """Return the pairs of word parts that are joined, with their rank; lower ranks are joined
+    first.
 
     Raises:
-        CheaptalkError: the file cannot be read, or is none of merges.
+        CheaptalkError: the file cannot be read, or is not a merges file.
     """
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise CheaptalkError(f"{file}: cannot be read: {error}") from error
+        raise CheaptalkError(f"cannot read {file}: {error}") from error
     rules = [line.split(" ") for line in lines if line and not line.startswith("#version")]
     if not rules or any(len(rule) != 2 for rule in rules):
-        raise CheaptalkError(f"{file}: is no merges.txt of GPT-2, which has two parts a line")
+        raise CheaptalkError(f"{file} is not GPT-2's merges.txt: expected two parts per line")
     return {(left, right): rank for rank, (left, right) in enumerate(rules)}
 
 
 def part_count(piece: str, merges: Mapping[tuple[str, str], int]) -> int:
-    """How many tokens a piece has.
+    """Return the number of tokens of a piece.
 
     >>> part_count("low", {("l", "o"): 0, ("lo", "w"): 1}), part_count("low", {("o", "w"): 0})
     (1, 2)
@@ -114,24 +119,24 @@ def part_count(piece: str, merges: Mapping[tuple[str, str], int]) -> int:
 def token_counts(
     dialogues: Mapping[str, Iterable[str]], merges: Mapping[tuple[str, str], int] | None
 ) -> dict[str, int]:
-    """The tokens of each dialogue; its pieces where merges are not known."""
-    found = {
+    """Return the number of tokens of each dialogue, or of its pieces if merges are unknown."""
+    pieces_by_match = {
         match: Counter(piece for text in texts for piece in PIECE.findall(text))
         for match, texts in dialogues.items()
     }
     if merges is None:
-        return {match: pieces.total() for match, pieces in found.items()}
-    sizes = {piece: part_count(piece, merges) for piece in set().union(*found.values())}
+        return {match: pieces.total() for match, pieces in pieces_by_match.items()}
+    sizes = {piece: part_count(piece, merges) for piece in set().union(*pieces_by_match.values())}
     return {
         match: sum(count * sizes[piece] for piece, count in pieces.items())
-        for match, pieces in found.items()
+        for match, pieces in pieces_by_match.items()
     }
 
 
 def dialogue_tokens(evidence: Evidence) -> pl.DataFrame:
-    """How many tokens the dialogue of each match has: ``match`` and ``gpt2``."""
+    """Return the number of tokens of each match's dialogue: ``match`` and ``gpt2``."""
     file = evidence.options.get(MERGES)
     merges = None if file is None else read_merges(Path(file))
     counts = token_counts(evidence.observed(Dialogues).turns, merges)
-    schema = {"match": pl.String, "gpt2": pl.Float64}
+    schema = {"match_id": pl.String, "gpt2": pl.Float64}
     return pl.DataFrame(list(counts.items()), schema, orient="row")

@@ -1,1 +1,1 @@
-"""A language model at the table: its settings, its conversation and what becomes of its replies."""
+"""Language models as players: their settings, conversations and responses."""

@@ -1,26 +1,26 @@
-"""What one seat heard and said in a match, as chat messages."""
+"""An actor's observations and answers in a match as chat messages."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from cheaptalk.models import ChatMessage
 from cheaptalk.players.language_model.treatments import LastTurns, Prompt
-from cheaptalk.rules import Action, Asked, Event, Game, Moment
+from cheaptalk.rules import Action, DecisionRequest, Event, Game, Moment
 from cheaptalk.styles import Style, disarmed
 
 
 class Conversation:
-    """The chat of one seat, put into words moment by moment: each is rendered once.
+    """The chat of one actor, in which each observation is rendered once.
 
-    The briefing is the system message. A *turn* is one user message, with what happened since the
-    last answer, the question and how to answer it, and the seat's answer to it. What happened
-    after the last answer waits for the next question.
+    The briefing is the system message. A *turn* is one user message, with the events since the last
+    answer, the request and the answer format, followed by the actor's answer. Events after the last
+    answer are part of the next turn.
 
     Args:
-        seat: whose chat it is.
-        heard: all that it was told and asked, its briefing first; more may come.
-        texts: its answers as it wrote them, by their places in ``heard``; those that are not here
-            are shown in canonical form.
+        actor: the actor whose chat it is.
+        heard: all observations of the actor, its briefing first; the sequence may grow.
+        texts: the actor's responses as written, by their index in ``heard``; answers without an
+            entry are shown in canonical form.
     """
 
     def __init__(
@@ -28,17 +28,17 @@ class Conversation:
         game: Game,
         style: Style,
         prompt: Prompt,
-        seat: str,
+        actor: str,
         heard: Sequence[Moment],
         texts: Mapping[int, str] = MappingProxyType({}),
     ) -> None:
         self.style = style
         self.prompt = prompt
-        self.seat = seat
+        self.actor = actor
         self.heard = heard
-        self._teller = style.to(game, seat)
+        self._renderer = style.to(game, actor)
         first = heard[0].event
-        briefing = self._teller.tell(first)
+        briefing = self._renderer.tell(first)
         self._last: tuple[Event, str] = (first, briefing)
         self.system = ChatMessage(role="system", content=prompt.opening(briefing))
         self._read = 1
@@ -49,65 +49,65 @@ class Conversation:
         self._hows: dict[type[Action], str] = {}
 
     def catch_up(self) -> None:
-        """Put into words what the seat lived through since it was last asked."""
-        for place in range(self._read, len(self.heard)):
-            event, action = self.heard[place]
-            self._news.append(self._words(event))
+        """Render the observations since the last request."""
+        for index in range(self._read, len(self.heard)):
+            event, action = self.heard[index]
+            self._news.append(self._text(event))
             if action is not None:
                 question = user_message([*self._news, self.how(type(action))])
-                answer = self._texts.get(place) or self.style.codec.write(action)
+                answer = self._texts.get(index) or self.style.codec.write(action)
                 self._turns.append((question, assistant_message(answer)))
                 self._news = []
         self._read = len(self.heard)
 
     def how(self, action: type[Action]) -> str:
-        """How an answer of this type is to be given."""
+        """Return the instructions for an answer of this type."""
         if action not in self._hows:
-            self._hows[action] = self._teller.how(action)
+            self._hows[action] = self._renderer.how(action)
         return self._hows[action]
 
-    def _words(self, event: Event) -> str:
-        """An event in words; an open question is told again when it has been answered."""
+    def _text(self, event: Event) -> str:
+        """Return an event's text; the event of an open request is repeated after the answer."""
         if event is not self._last[0]:
-            self._last = event, self._teller.tell(event)
+            self._last = event, self._renderer.tell(event)
         return self._last[1]
 
     def past(self) -> list[ChatMessage]:
-        """The briefing and what the player's history keeps of the turns since."""
+        """Return the briefing and the turns that the player's history keeps."""
         turns = self._turns
         if isinstance(self.prompt.history, LastTurns):
             turns = turns[max(0, len(turns) - self.prompt.history.last) :]
-        return [self.system, *self._notes, *(one for turn in turns for one in turn)]
+        return [self.system, *self._notes, *(message for turn in turns for message in turn)]
 
-    def question(self, asked: Asked, *more: str) -> ChatMessage:
-        """The open question after what is new, with how to answer it, advice, and more."""
-        event = self._words(asked.event)
+    def question(self, request: DecisionRequest, *extra: str) -> ChatMessage:
+        """Return the message with new events, the open request, the answer format, ``more`` and
+        advice."""
+        event = self._text(request.event)
         return user_message(
-            [*self._news, event, self.how(asked.ask.action), *more, *self.prompt.advice]
+            [*self._news, event, self.how(request.ask.action), *extra, *self.prompt.advice]
         )
 
     @property
     def unsummarised(self) -> bool:
-        """Whether there are turns that the seat is to sum up before it goes on."""
+        """Whether there are turns that the player must summarize before it continues."""
         return self.prompt.history == "summary" and bool(self._turns)
 
-    def sum_up(self, asked_for: str, summary: str) -> None:
-        """Let the player's own summary stand for all turns so far."""
-        self._notes = (user_message([asked_for]), assistant_message(summary))
+    def sum_up(self, prompt: str, summary: str) -> None:
+        """Replace all turns so far by the player's own summary."""
+        self._notes = (user_message([prompt]), assistant_message(summary))
         self._turns = []
 
     def keep(self, text: str) -> None:
-        """Remember the reply to the open question as it was written, if past answers are shown
-        so."""
+        """Store the response to the open request as written, if past answers are shown verbatim."""
         if self.prompt.past_answers == "verbatim":
             self._texts[len(self.heard)] = text
 
 
 def user_message(paragraphs: Sequence[str]) -> ChatMessage:
-    """What the model is told."""
+    """Return paragraphs as a user message."""
     return ChatMessage(role="user", content="\n\n".join(paragraphs))
 
 
 def assistant_message(text: str) -> ChatMessage:
-    """What the model said, but for tokens of a chat template that it may have been talked into."""
+    """Return the model's response with any chat template tokens escaped."""
     return ChatMessage(role="assistant", content=disarmed(text))

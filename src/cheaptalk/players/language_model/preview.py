@@ -1,4 +1,4 @@
-"""What a model would be sent, before anybody pays for it."""
+"""Preview the calls to a model before paying for them."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -10,92 +10,92 @@ from cheaptalk.players.language_model.seat import ModelSeat
 from cheaptalk.players.protocol import Call, think
 from cheaptalk.rules import Decide, Game, Table, decided
 
-STAND_IN = "script/legal"
-"""Who answers in the model's place."""
+MOCK_MODEL = "script/legal"
+"""The model that answers in the previewed model's place."""
 
 
 class Preview(NamedTuple):
-    """What a model would be sent when it is asked something.
+    """The calls for one answer of a model.
 
     Attributes:
-        seat: the seat that is asked.
-        calls: the calls for one answer, in order: a summary, candidates and a choice have their
-            own. What the model said before, in this turn too, is made up.
+        actor: the actor that the request is to.
+        calls: the calls for one answer, in order; a summary, candidates and a choice have their own
+            calls. The model's earlier responses, in this turn too, are made up.
     """
 
-    seat: str
+    actor: str
     calls: tuple[ModelCall, ...]
 
 
 def preview(
-    spec: ModelSeat, game: Game, place: str, others: Mapping[str, Decide], seed: str, turn: int = 1
+    spec: ModelSeat, game: Game, seat: str, others: Mapping[str, Decide], seed: str, turn: int = 1
 ) -> Preview | None:
-    """What a model would be sent at its so manieth question of a sample match.
+    """Return the calls for a model's ``turn``-th answer in a sample match.
 
-    Its own earlier answers are those of a scripted model. The words are exactly those of a match
-    of a study in which the same had happened.
+    The model's earlier answers are those of a scripted model. The text is identical to that of a
+    study's match with the same events.
 
     Args:
-        place: where the model sits.
-        others: strategies in all other places, by place.
-        seed: of the deal and of all chance.
-        turn: which question to this place, from 1.
+        seat: the model's seat.
+        others: strategies for all other seats, by seat.
+        seed: the seed of the instance and of all random draws.
+        turn: the number of the request to this seat, from 1.
 
     Returns:
-        None where the match ended before.
+        None if the match ended before.
 
     Raises:
         StrategyError: a strategy failed.
     """
-    table = Table(game, game.dealt(seed), seed)
-    places = {seat.name: seat.place for seat in game.seats}
-    player = spec.model_copy(update={"model": STAND_IN}).player(game)
+    table = Table(game, game.instance_of(seed), seed)
+    seats = {actor.name: actor.seat for actor in game.actors}
+    player = spec.model_copy(update={"model": MOCK_MODEL}).player(game)
     turns = 0
     while table.pending:
-        for seat in table.pending:
-            asked = table.asked(seat)
-            if places[seat] != place:
-                table.answer(seat, decided(asked, others[places[seat]]))
+        for actor in table.pending:
+            request = table.request(actor)
+            if seats[actor] != seat:
+                table.answer(actor, decided(request, others[seats[actor]]))
                 continue
             turns += 1
             calls: list[ModelCall] = []
-            answer = think(player.answer(asked), partial(_answered, calls))
+            answer = think(player.answer(request), partial(_answered, calls))
             if turns == turn:
-                return Preview(seat, tuple(_as_sent(call, spec) for call in calls))
+                return Preview(actor, tuple(_as_sent(call, spec) for call in calls))
             if answer.action is None:
-                table.forfeit(seat)
+                table.forfeit(actor)
             else:
-                table.answer(seat, answer.action)
+                table.answer(actor, answer.action)
     return None
 
 
-def messages(table: Table, seat: str, player: ModelSeat | None = None) -> tuple[ChatMessage, ...]:
-    """What a model would be sent for this seat's open question: all that the seat knows, as a chat.
+def messages(table: Table, actor: str, player: ModelSeat | None = None) -> tuple[ChatMessage, ...]:
+    """Return the chat messages for an actor's open request: everything that the actor knows.
 
-    Its own earlier answers, whoever gave them, stand there in canonical form.
+    The actor's earlier answers appear in canonical form, whichever player gave them.
 
     Args:
         player: the model's settings, such as its style, persona or history; by default none are
-            set. One that sums up its history is first sent what asks for the summary.
+            set. A model with a summary as its history first gets the prompt for the summary.
 
     Raises:
-        ValueError: the seat has no open question.
-        CheaptalkError: the settings do not go with the game.
+        ValueError: the actor has no open request.
+        CheaptalkError: the settings are incompatible with the game.
     """
-    spec = player or ModelSeat(model=STAND_IN)
-    call = next(spec.player(table.game).answer(table.asked(seat)))
+    spec = player or ModelSeat(model=MOCK_MODEL)
+    call = next(spec.player(table.game).answer(table.request(actor)))
     assert isinstance(call, ModelCall)
     return call.messages
 
 
 def _answered(calls: list[ModelCall], call: Call) -> Reply:
-    """A made-up reply to a call, which is noted."""
+    """Record a call and return a made-up response."""
     assert isinstance(call, ModelCall)
     calls.append(call)
     return Reply(text=legal(call))
 
 
 def _as_sent(call: ModelCall, spec: ModelSeat) -> ModelCall:
-    """The call as it goes to the model itself."""
+    """Return the call as it is sent to the model itself."""
     form = call.form and call.form.model_copy(update={"example": None})
     return call.model_copy(update={"model": spec.model, "form": form})

@@ -1,13 +1,11 @@
-"""Replies: the form in which a model is asked for one, what is wrong with one that is no answer,
-and how it is shown to its author.
-"""
+"""The answer format of a request, what is wrong with an invalid response, and how it is echoed."""
 
 from functools import cache
 from typing import NamedTuple
 
 from cheaptalk.models import AnswerForm, AskedRoute, ModelName, Reply
 from cheaptalk.players.protocol import Kind
-from cheaptalk.rules import Action, Ask, Asked, Game, counted, strategies
+from cheaptalk.rules import Action, Ask, DecisionRequest, Game, counted, strategies
 from cheaptalk.styles import Codec, Illegal, JsonCodec, Unreadable
 
 
@@ -15,9 +13,9 @@ class Question(NamedTuple):
     """A question for one action.
 
     Attributes:
-        ask: what is asked, and what is a legal answer.
-        how: how it is to be answered.
-        codec: how the answer is written.
+        ask: the request, which defines a legal answer.
+        how: the answer instructions.
+        codec: the answer format.
         example: a legal answer, for a scripted model.
     """
 
@@ -27,7 +25,7 @@ class Question(NamedTuple):
     example: Action | None = None
 
     def form(self, answers: AskedRoute) -> AnswerForm:
-        """The form of the answer; one that is no JSON can be asked for in words alone."""
+        """Return the answer format; formats other than JSON can only be requested in the prompt."""
         form = _form(self.ask.action, answers if isinstance(self.codec, JsonCodec) else "text")
         if self.example is None:
             return form
@@ -40,31 +38,30 @@ def _form(action: type[Action], route: AskedRoute) -> AnswerForm:
     return AnswerForm(name=action.__name__, json_schema=schema, route=route)
 
 
-def legal_example(asked: Asked, game: Game, model: str, number: int = 1) -> Action | None:
-    """What a scripted model is to answer: as the game's own random strategy does.
+def legal_example(
+    request: DecisionRequest, game: Game, model: str, number: int = 1
+) -> Action | None:
+    """Return a scripted model's answer, which is that of the game's random strategy.
 
     Args:
-        number: of the example, where there are several of one answer.
+        number: the number of the example, if one answer needs several.
     """
     if ModelName.parse(model).protocol != "script":
         return None
     player = strategies(game.name).get("random")
     if player is None:
         return None
-    luck = asked.chance if number == 1 else asked.chance.apart("candidate", number)
-    return player(asked._replace(chance=luck))
+    chance = request.chance if number == 1 else request.chance.apart("candidate", number)
+    return player(request._replace(chance=chance))
 
 
 ECHO = 8_000
-"""Characters of a reply that are repeated to the model when it is asked again: twice a message's
-limit, so that every answer that could count is repeated whole."""
+"""Maximum characters of a response that are repeated to the model in a retry: twice the limit of a
+message, so that every answer that could be valid is repeated completely."""
 
 
 def fault(problem: Unreadable, reply: Reply) -> tuple[Kind, str]:
-    """Why no answer could be read in a reply, for its author to be told.
-
-    Before the reason stands the kind of answer that it makes if no better one follows.
-    """
+    """Return the answer's kind, if no better one follows, and the reason shown to the model."""
     if isinstance(problem, Illegal) or not reply.truncated:
         kind = Kind.ILLEGAL if isinstance(problem, Illegal) else Kind.UNPARSABLE
         return kind, str(problem)
@@ -74,7 +71,7 @@ def fault(problem: Unreadable, reply: Reply) -> tuple[Kind, str]:
 
 
 def echoed(text: str) -> str:
-    """A reply as it is repeated to its author: never empty, and not endless.
+    """Return a response as it is repeated to the model: never empty, and truncated if it is long.
 
     >>> echoed(" ")
     '(an empty reply)'

@@ -1,4 +1,4 @@
-"""A language model's seat as data: every setting that makes one."""
+"""A language model's settings as data."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
@@ -33,38 +33,38 @@ from cheaptalk.rules.registry import GAMES
 from cheaptalk.styles import JsonCodec, Style, style
 
 LATER = ("reasoning", "stream", "answers", "history", "past_answers", "refine", "reask", "refusals")
-"""Settings that are younger than the first records. They are written only where they are set, so
-that whoever leaves them alone stays the same player, and matches of then stay the same matches."""
+"""Settings that are newer than the first records. They are stored only if they are set, so that a
+player without them keeps its identity, and its recorded matches remain valid."""
 Stop: TypeAlias = Annotated[str, Field(min_length=1)]
 
 
 class ModelSeat(SeatSpec):
-    """A seat filled by a language model.
+    """The settings of a language model as a player.
 
     Attributes:
         model: ``provider/NAME`` or ``provider/NAME@URL``.
-        style: the style of the game's words, or styles by game; the game's default one if not set.
-        reasoning: how much it is to reason before it answers: a level, or a budget of tokens.
-        stream: whether its server is to send each answer in pieces, as it is written.
-        answers: how its answers are asked for: ``auto`` takes the strictest way that its server
-            knows; ``text``, the default with a chain of thought, asks in words alone.
-        persona: who it is told to be, before the game's words: a sentence, or a name from
+        style: the prompt style, or styles by game; the game's default if not set.
+        reasoning: reasoning effort before each answer: a level, or a budget of tokens.
+        stream: whether the server streams each response.
+        answers: how answers are requested: ``auto`` uses the strictest way that the server
+            supports;
+            ``text``, the default with a chain of thought, requests them only in the prompt.
+        persona: text before the game's prompt: a sentence, or a name from
             :data:`~cheaptalk.players.language_model.treatments.PERSONAS`.
-        chain_of_thought: how it is told to think, after each question: a sentence, or a name from
+        chain_of_thought: text after each request: a sentence, or a name from
             :data:`~cheaptalk.players.language_model.treatments.CHAINS_OF_THOUGHT`.
-        history: what it remembers: ``all``, ``{last: N}`` turns, or a ``summary`` of its own.
-        past_answers: whether its past answers are shown to it in ``canonical`` form, or
-            ``verbatim``, with all that it wrote; candidates are always canonical.
+        history: what it remembers: ``all``, ``{last: N}`` turns, or its own ``summary``.
+        past_answers: whether its past answers are shown in ``canonical`` form, or ``verbatim`` with
+            its complete responses; candidates are always canonical.
         refine: candidates that it writes down before it chooses its answer among them.
-        tries: how often it is asked in all before it forfeits; the game's own number if not set.
-            Holds for each of its questions: a summary, candidates and a choice are asked for as
-            often.
-        reask: whether it is asked again with the ``reason`` why its reply does not count, or
-            ``afresh``, with nothing but the same question.
-        refusals: whether what it or its provider's filter declines is asked ``again``, within
-            ``tries``, or is ``final`` at once.
-        deadline: seconds that one call may take.
-        words: digest of the style's words, noted when the player sits down: other words make
+        tries: maximum attempts before it forfeits; the game's own number if not set. Applies to
+            each call: a summary, candidates and a choice have as many attempts.
+        reask: whether a retry contains the ``reason`` why the response is invalid, or repeats the
+            request ``afresh``.
+        refusals: whether a request is repeated (``again``, within ``tries``) after a refusal by the
+            model or its provider's filter, or the refusal is ``final``.
+        deadline: timeout of one call, in seconds.
+        words: digest of the style's templates, set when the match is planned; other templates make
             another match.
     """
 
@@ -102,49 +102,49 @@ class ModelSeat(SeatSpec):
 
     @field_validator("style")
     @classmethod
-    def _is_of_games(cls, named: str | dict[str, str] | None) -> str | dict[str, str] | None:
-        for game in named if isinstance(named, dict) else ():
+    def _is_of_games(cls, styles: str | dict[str, str] | None) -> str | dict[str, str] | None:
+        for game in styles if isinstance(styles, dict) else ():
             if game not in GAMES:
                 raise ValueError(f"unknown game {suggest(game, list(games()))}")
-        return named
+        return styles
 
     @field_validator("history", mode="before")
     @classmethod
     def _is_history(cls, data: Any) -> Any:
         last = data["last"] if isinstance(data, Mapping) and [*data] == ["last"] else None
-        counted = type(last) is int and last >= 0
-        if not (counted or isinstance(data, LastTurns) or data in ("all", "summary")):
-            raise ValueError(f"{shown(data)} is no history: write all, summary or {{last: N}}")
+        is_number = type(last) is int and last >= 0
+        if not (is_number or isinstance(data, LastTurns) or data in ("all", "summary")):
+            raise ValueError(f"{shown(data)} is not a history; write all, summary or {{last: N}}")
         return data
 
     @model_serializer(mode="wrap")
     def _written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields = type(self).model_fields
-        left_alone = {name for name in LATER if getattr(self, name) == fields[name].default}
-        return {name: value for name, value in handler(self).items() if name not in left_alone}
+        unset = {name for name in LATER if getattr(self, name) == fields[name].default}
+        return {name: value for name, value in handler(self).items() if name not in unset}
 
     def settings(self) -> ModelSettings:
-        """The sampling settings."""
+        """Return the sampling settings."""
         return ModelSettings(**{name: getattr(self, name) for name in ModelSettings.model_fields})
 
     def check(self) -> None:
-        """Refuse settings that the model does not take, or that undo one another.
+        """Refuse settings that the model does not support, or that conflict.
 
         Raises:
-            ValueError: it does not take one, or two undo one another; the message names the cure.
+            ValueError: a setting is not supported, or two conflict; the message says how to fix it.
         """
         check_settings(self.settings(), self.model, self.route)
         if self.chain_of_thought and self.route != "text" and self.reasoning in (None, "none"):
             raise ValueError(
-                f'answers: by "{self.route}" there is no room for a chain_of_thought in words; '
-                "leave answers out, or set it to text"
+                f'answers: "{self.route}" leaves no room for a written chain_of_thought; '
+                "omit answers, or set it to text"
             )
 
-    def seat(self, game: Game, place: str) -> "ModelSeat":
-        """The same player with the words of this game noted.
+    def seat(self, game: Game, seat: str) -> "ModelSeat":
+        """Return the same player with its prompt style for this game resolved.
 
         Raises:
-            ValueError: its settings do not go with the words.
+            ValueError: the settings are incompatible with the style.
             UnknownName: the game has no such style.
         """
         words = self._words(game)
@@ -156,13 +156,13 @@ class ModelSeat(SeatSpec):
                 )
             if self.answers in ("schema", "tool"):
                 raise ValueError(
-                    f'answers: by "{self.answers}" JSON is asked for, but {answers}; '
+                    f'answers: "{self.answers}" requests JSON, but {answers}; '
                     "choose another style, or text"
                 )
         return self.model_copy(update={"style": words.name, "words": words.digest})
 
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> LanguageModel:
-        """Who sits down at a game with these settings."""
+        """Return the player of a game with these settings."""
         prompt = Prompt(**{name: getattr(self, name) for name in Prompt._fields})
         tries = self.tries or game.tries
         words = self._words(game)
@@ -174,39 +174,42 @@ class ModelSeat(SeatSpec):
         try:
             return style(game.name, self.style)
         except UnknownName as error:
-            others = [one.name for one in games().values() if self.style in one.styles]
-            if not others:
+            supporting = [spec.name for spec in games().values() if self.style in spec.styles]
+            if not supporting:
                 raise
-            cure = f"for {others[0]} alone write style: {{{others[0]}: {self.style}}}"
-            raise UnknownName(f"{error}; {cure}") from None
+            advice = (
+                f"to use it only for {supporting[0]}, write style: "
+                f"{{{supporting[0]}: {self.style}}}"
+            )
+            raise UnknownName(f"{error}; {advice}") from None
 
     @property
     def route(self) -> AskedRoute:
-        """How the answers are asked for: in words alone where it is told how to think first."""
+        """How answers are requested: only in the prompt if there is a chain of thought."""
         return self.answers or ("text" if self.chain_of_thought else "auto")
 
     def missing(self, game: Game, sources: Sources) -> str | None:
-        """What must be done before the model can be asked; None where nothing is missing."""
+        """Return what must be done before the model can play; None if nothing is missing."""
         name = ModelName.parse(self.model)
-        if name.protocol == "guest" and sources.guests is not None:
-            return sources.guests.lacking(name.model)
+        if name.protocol == "remote" and sources.remote_agents is not None:
+            return sources.remote_agents.unavailable(name.model)
         return self.unreachable()
 
     def unreachable(self) -> str | None:
-        """Why the model cannot be asked, such as a key that is not set; None where it can."""
+        """Return why the model cannot be called, such as a missing API key; None if it can."""
         return missing(self.model)
 
     def unbatchable(self) -> str | None:
-        """Why the model's calls cannot go out in batches; None where they can."""
+        """Return why the model's calls cannot be batched; None if they can."""
         if ModelName.parse(self.model).entry.batch is None:
             return (
-                f"there are no batches for {self.model}, only for models of "
-                f"{' and '.join(with_batches())}; play without --batch"
+                f"{self.model} does not support batches; use a model of "
+                f"{' or '.join(with_batches())}, or run without --batch"
             )
         if self.stream:
-            return "a batch brings whole answers; leave stream out, or play without --batch"
+            return "batches do not support streaming; omit stream, or run without --batch"
         return None
 
     def call_deadline(self) -> float:
-        """Seconds that one call may take."""
+        """Return the timeout of one call, in seconds."""
         return self.deadline

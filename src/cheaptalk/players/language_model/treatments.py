@@ -1,7 +1,7 @@
-"""What a study adds to a game's words for a model, as data.
+"""Prompt treatments: what a study adds to a game's prompt for a model, as data.
 
-Who it is to be, how it is to think, what it remembers, and whether it thinks twice. The personas
-and the advice are the treatments of GAMA-Bench (section 4, Table 7) in our words.
+Persona, advice on how to think, history and refinement. The personas and the advice are the
+treatments of GAMA-Bench (section 4, Table 7), reworded.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ PERSONAS: dict[str, str] = {
     "selfish": "You are an assistant who is greedy and looks only after yourself.",
     "mathematician": "You are a mathematician who knows game theory well.",
 }
-"""Who a model can be told to be."""
+"""Predefined personas."""
 
 CHAINS_OF_THOUGHT: dict[str, str] = {
     "step_by_step": "Think step by step before you answer.",
@@ -26,13 +26,15 @@ CHAINS_OF_THOUGHT: dict[str, str] = {
     "detective": "Think like a detective, one step after the other, before you answer.",
     "first": "Think first, then answer.",
 }
-"""How a model can be told to think: chain of thought in five wordings (Kojima et al. 2022)."""
+"""Predefined advice on how to think: chain of thought in five wordings (Kojima et al. 2022)."""
 
 
-def _sentence(ready: Mapping[str, str], text: str) -> str:
-    """Refuse a single word that names no ready sentence: most likely it is misspelt."""
-    if text not in ready and " " not in text:
-        raise ValueError(f"should be a sentence or a ready one, not {suggest(text, list(ready))}")
+def _sentence(predefined: Mapping[str, str], text: str) -> str:
+    """Refuse a single word that names no predefined sentence, because it is probably misspelt."""
+    if text not in predefined and " " not in text:
+        raise ValueError(
+            f"should be a sentence or a predefined name, not {suggest(text, list(predefined))}"
+        )
     return text
 
 
@@ -40,41 +42,41 @@ Text: TypeAlias = Annotated[
     str, StringConstraints(min_length=1, max_length=10_000, strip_whitespace=True, strict=True)
 ]
 Persona: TypeAlias = Annotated[Text, AfterValidator(partial(_sentence, PERSONAS))]
-"""A name from :data:`PERSONAS`, or a sentence of one's own."""
+"""A name from :data:`PERSONAS`, or a custom sentence."""
 ChainOfThought: TypeAlias = Annotated[Text, AfterValidator(partial(_sentence, CHAINS_OF_THOUGHT))]
-"""A name from :data:`CHAINS_OF_THOUGHT`, or a sentence of one's own."""
+"""A name from :data:`CHAINS_OF_THOUGHT`, or a custom sentence."""
 
 
 class LastTurns(Value):
-    """A memory of so many turns, each an answer of the player's with what led to it.
+    """A memory of the last turns, each of which is an answer with the events that led to it.
 
-    What happened since the last answer is always told, the briefing too.
+    The briefing and the events since the last answer are always included.
     """
 
     last: Annotated[int, Field(ge=0, strict=True)]
 
 
 History: TypeAlias = Literal["all", "summary"] | LastTurns
-"""What a player remembers of a match: everything, its last turns, or a summary that it writes
-itself, in a call of its own before each question but the first."""
+"""What a player remembers of a match: everything, its last turns, or its own summary, written in a
+separate call before each request except the first."""
 PastAnswers: TypeAlias = Literal["canonical", "verbatim"]
-"""How a player's past answers are shown to it: the answer alone, or its reply as it was written."""
+"""How a player's past answers are shown to it: only the answer, or the complete response."""
 Reask: TypeAlias = Literal["reason", "afresh"]
-"""How an answer that does not count is asked for again: after the reply and what is wrong with it,
-or as if nothing had been said."""
+"""How an invalid answer is requested again: after the response and the reason, or as if there had
+been no response."""
 Refusals: TypeAlias = Literal["again", "final"]
-"""What becomes of a refusal, the model's own or its provider's filter's: the same is asked again as
-long as there are tries left, or the question is finally without an answer."""
+"""Whether a request is repeated after a refusal by the model or its provider's filter, up to the
+maximum number of attempts, or finally remains without an answer."""
 
 
 class Refine(Value):
     """Several candidates for an answer, then a choice among them (chip trading, section 5.2).
 
-    A choice from a short list, such as accept or decline, is asked for at once.
+    A choice from a short list, such as accept or decline, is requested directly.
 
     Attributes:
-        candidates: how many; the paper does not say.
-        apart: in a call each, rather than all in one.
+        candidates: the number of candidates; the paper does not say.
+        apart: whether each candidate has its own call, rather than one call for all.
     """
 
     candidates: Annotated[int, Field(ge=2, le=20, strict=True)] = 3
@@ -82,16 +84,16 @@ class Refine(Value):
 
 
 class Prompt(NamedTuple):
-    """What is added to a game's words.
+    """What is added to a game's prompt.
 
     Attributes:
-        persona: who the player is, before all else; a name from :data:`PERSONAS` or a sentence.
-        chain_of_thought: how it is to think; a name from :data:`CHAINS_OF_THOUGHT` or a sentence.
-        history: what it remembers.
+        persona: text before the briefing; a name from :data:`PERSONAS` or a sentence.
+        chain_of_thought: how to think; a name from :data:`CHAINS_OF_THOUGHT` or a sentence.
+        history: what the player remembers.
         past_answers: how its own past answers are shown to it.
         refine: whether it writes down candidates before it answers.
-        reask: how an answer that does not count is asked for again.
-        refusals: whether a refusal is asked again.
+        reask: how an invalid answer is requested again.
+        refusals: whether a request is repeated after a refusal.
 
     >>> Prompt("selfish").opening("You divide 100 golds.").splitlines()[0]
     'You are an assistant who is greedy and looks only after yourself.'
@@ -107,16 +109,20 @@ class Prompt(NamedTuple):
     reask: Reask = "reason"
     refusals: Refusals = "again"
 
-    def opening(self, words: str) -> str:
-        """The briefing with the persona before it."""
-        return f"{PERSONAS.get(self.persona, self.persona)}\n\n{words}" if self.persona else words
+    def opening(self, briefing: str) -> str:
+        """Return the briefing, preceded by the persona."""
+        return (
+            f"{PERSONAS.get(self.persona, self.persona)}\n\n{briefing}"
+            if self.persona
+            else briefing
+        )
 
     @property
     def advice(self) -> list[str]:
-        """What stands after an open question."""
-        wanted = self.chain_of_thought
-        return [CHAINS_OF_THOUGHT.get(wanted, wanted)] if wanted else []
+        """The text after an open request."""
+        name = self.chain_of_thought
+        return [CHAINS_OF_THOUGHT.get(name, name)] if name else []
 
 
 PLAIN = Prompt()
-"""The game's words alone."""
+"""The game's prompt without additions."""

@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from scipy.special import chdtri, ndtr, stdtrit
 
 POWER = 0.8
-"""The chance with which a detectable effect is detected."""
+"""The power with which a detectable effect is detected."""
 NODES = 4_000
 """Quantiles of the variance's distribution over which power is averaged."""
 
@@ -29,7 +29,7 @@ def noncentrality(freedom: float, level: float, power: float = POWER) -> float:
 
     Args:
         freedom: degrees of freedom of the standard error, above 0.
-        level: of the test, in (0, 1).
+        level: the level of the test, in (0, 1).
         power: in (0, 1).
     """
     upper = (np.arange(NODES) + 0.5) / NODES
@@ -56,8 +56,8 @@ def detectable_effect(
         error: the standard error of the mean; None if the values did not vary.
         freedom: its degrees of freedom; None or 0 of one cluster.
         clusters: G, how many there are.
-        reach: how far the mean is from the farther of its bounds; may be infinite.
-        level: of the two-sided test.
+        reach: the distance of the mean from the farther of its bounds; may be infinite.
+        level: the level of the two-sided test.
         largest: the largest possible effect.
 
     Returns:
@@ -73,8 +73,8 @@ def detectable_effect(
 
 
 def permits(clusters: int | None, level: float) -> bool:
-    """Whether a sign-flip test of so many clusters can reach a level: its least p-value is
-    2 / 2 ** clusters.
+    """Return whether a sign-flip test of this many clusters can reach a level: its smallest p-value
+    is 2 / 2 ** clusters.
 
     >>> permits(6, 0.05), permits(5, 0.05)
     (True, False)

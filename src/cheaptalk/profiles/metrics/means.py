@@ -10,7 +10,7 @@ from cheaptalk.statistics.differences import difference_limits
 
 LEVEL = 0.95
 CLUSTER = ("stratum", "cluster")
-"""The columns that tell the clusters of a metric's values apart."""
+"""The columns that identify the clusters of a metric's values."""
 
 
 def mean_differences(
@@ -38,12 +38,12 @@ def mean_differences(
         frame, [column], by, cluster=CLUSTER, strata=(), bounds={column: bounds}
     )  # fmt: skip
     limits = [
-        (one["low"], one["high"]) if not one["error"] else
-        difference_limits(one["mean"], one["error"], one["freedom"], LEVEL, bounds, one["skew"])
-        for one in means.iter_rows(named=True)
+        (row["low"], row["high"]) if not row["error"] else
+        difference_limits(row["mean"], row["error"], row["freedom"], LEVEL, bounds, row["skew"])
+        for row in means.iter_rows(named=True)
     ]  # fmt: skip
     return means.with_columns(
-        pl.Series(name, [one[end] for one in limits], dtype=pl.Float64)
+        pl.Series(name, [limit[end] for limit in limits], dtype=pl.Float64)
         for end, name in enumerate(("low", "high"))
     )
 
@@ -60,13 +60,13 @@ def stratified_means(
         frame: a row per match, with the columns of :data:`CLUSTER`.
         column: the values.
         by: the columns whose combinations are the cells.
-        bounds: what a value can be.
+        bounds: the possible range of a value.
     """
     stratified, plain = (
         mean_intervals(frame, [column], by, cluster=CLUSTER, strata=strata, bounds={column: bounds})
         for strata in (CLUSTER[:1], ())
     )
     unknown = stratified["low"].is_null() & (stratified["freedom"] > 0)
-    cells = [*by, "measure"]
+    cells = [*by, "metric"]
     rows = pl.concat([stratified.filter(~unknown), plain.filter(unknown)])
     return stratified.select(cells).join(rows, cells, maintain_order="left", validate="1:1")

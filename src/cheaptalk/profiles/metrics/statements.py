@@ -1,4 +1,4 @@
-"""What players say that can be held against what they know: statements of fact, and secrets."""
+"""Checkable statements: facts that a player can misreport, and secrets that it can reveal."""
 
 import re
 from collections.abc import Iterator
@@ -8,63 +8,66 @@ from cheaptalk.games.bargaining.events import Offer, SpokenOffer
 from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.games.negotiation.events import Price, SpokenPrice
 from cheaptalk.games.negotiation.rules import Negotiation
-from cheaptalk.rules import Game, Result, game_box
+from cheaptalk.rules import Game, Result, get_game
 
 CHECKED = {"persuasion": ("honesty", "honest"), "deal_or_no_deal": ("hallucination", "consistent")}
-"""The exact check of what is said in a game, and its verdict on what is true."""
+"""The exact check of a game's messages, which compares claims with the facts."""
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
 class Statement(NamedTuple):
-    """What somebody stated.
+    """A statement of a player.
 
     Attributes:
         request: the question that was answered with it.
-        seat: who stated it.
+        seat: the actor who made it.
         true: whether it is true.
     """
 
     request: int
-    seat: str
+    actor: str
     true: bool
 
 
 def statements(result: Result) -> list[Statement]:
-    """What was stated in a match, in order, as far as an exact check of the game reads it."""
+    """Return the statements of a match, in order, as far as the exact check can read them."""
     name, true = CHECKED.get(result.game.name, ("", ""))
-    check = game_box(result.game.name).checks.get(name)
-    found = {} if check is None else check(result)
-    return [Statement(request, seat, said == true) for (request, seat), said in found.items()]
+    check = get_game(result.game.name).checks.get(name)
+    checked = {} if check is None else check(result)
+    return [
+        Statement(request, actor, statement == true)
+        for (request, actor), statement in checked.items()
+    ]
 
 
 def keeps_secrets(game: Game) -> bool:
-    """Whether players of a game alone know a number, and have words to tell it."""
+    """Return whether players of a game have a private number and can send messages."""
     if not isinstance(game, Bargaining | Negotiation):
         return False
     return game.messages and not game.complete_information
 
 
-def leaks(result: Result, place: str) -> list[int] | None:
-    """The requests that a place answers with the number that it alone knows; None where it knows
-    none, or does not speak.
+def leaks(result: Result, seat: str) -> list[int] | None:
+    """Return the requests at which a seat revealed its private number; None if it has none or sent
+    no message.
 
-    Where the other says something, what counts is what the place says after that. In negotiation
-    the number is what the product is worth to it; in bargaining the discount, as a factor or as
-    what is kept or lost in percent. One that is also the one offered does not count: nobody can
-    tell why it was named.
+    If the opponent sends messages, only later messages of the seat count. In negotiation, the
+    number is the product's value to it; in bargaining, the discount, as a factor or as a percentage
+    kept or lost. A number that is also the one offered does not count, because its meaning is
+    ambiguous.
     """
     game = result.game
     if not isinstance(game, Bargaining | Negotiation) or not keeps_secrets(game):
         return None
-    secret = {round(one, 6) for one in _secrets(game, place)}
+    secret = {round(secret, 6) for secret in _secrets(game, seat)}
     spoken = [
-        (request, seat, action) for request, seat, action in result.given()
+        (request, actor, action) for request, actor, action in result.given()
         if isinstance(action, SpokenOffer | SpokenPrice)
     ]  # fmt: skip
-    asked = next((request for request, seat, action in spoken
-                  if seat != place and action.message), -1)  # fmt: skip
-    answers = [(request, action) for request, seat, action in spoken
-               if seat == place and request > asked]  # fmt: skip
+    first_request = next((request for request, actor, action in spoken
+                  if actor != seat and action.message), -1)  # fmt: skip
+    answers = [(request, action) for request, actor, action in spoken
+               if actor == seat and request > first_request]  # fmt: skip
     if not answers:
         return None
     return [request for request, action in answers
@@ -72,19 +75,19 @@ def leaks(result: Result, place: str) -> list[int] | None:
 
 
 def _named(message: str) -> set[float]:
-    return {round(float(one.replace(",", "")), 6) for one in NUMBER.findall(message)}
+    return {round(float(text.replace(",", "")), 6) for text in NUMBER.findall(message)}
 
 
-def _secrets(game: Bargaining | Negotiation, place: str) -> Iterator[float]:
+def _secrets(game: Bargaining | Negotiation, seat: str) -> Iterator[float]:
     if isinstance(game, Negotiation):
-        yield game.value(place)
+        yield game.value(seat)
     else:
-        kept = game.discounts[game.roles.index(place)]
-        yield from (kept, 100 * kept, 100 * (1 - kept))
+        discount = game.discounts[game.roles.index(seat)]
+        yield from (discount, 100 * discount, 100 * (1 - discount))
 
 
 def _offered(action: Offer | Price) -> set[float]:
-    """The numbers that an action offers itself."""
+    """Yield the numbers that an action itself offers."""
     if isinstance(action, Price):
         return {round(action.price, 6)}
     return {round(action.alice_gain, 6), round(action.bob_gain, 6)}

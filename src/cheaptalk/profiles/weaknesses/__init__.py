@@ -1,1 +1,1 @@
-"""Weaknesses of a player: the tests of each, and which are named."""
+"""Tests of a player's weaknesses."""

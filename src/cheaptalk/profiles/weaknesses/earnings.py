@@ -8,7 +8,7 @@ import polars as pl
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.weaknesses import exchangeability as tests
 from cheaptalk.profiles.weaknesses.weakness import (
-    PLACES,
+    DECIMALS,
     Trial,
     Weakness,
     between,
@@ -20,59 +20,60 @@ from cheaptalk.rules import game_title
 from cheaptalk.text import fixed
 
 
-def earnings_trials(seats: pl.DataFrame, own: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
+def earnings_trials(seats: pl.DataFrame, rows: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
     """Yield, for each game, a test whether the player earns less than every baseline there."""
     games = dict.fromkeys(part.game for part in battery.parts.values())
-    names = [name for name in battery.panel if name != own["player"].first()]
+    names = [name for name in battery.panel if name != rows["player"].first()]
     played = seats.filter(
         pl.col("part").is_in(list(battery.parts)),
         pl.col("finished"),
         pl.col("earned").is_not_null(),
     )
     for game in games:
-        mine = played.filter(game=game, player=own["player"].first() or "")
+        rows_of_player = played.filter(game=game, player=rows["player"].first() or "")
         gaps: dict[str, list[float]] = {}
         for name in names:
-            theirs = played.filter(game=game, player=name).select(*MEETING, base="earned")
-            pairs = mine.join(
-                theirs.unique(MEETING, keep="first", maintain_order=True), MEETING, validate="m:1",
+            baseline = played.filter(game=game, player=name).select(*MEETING, base="earned")
+            pairs = rows_of_player.join(
+                baseline.unique(MEETING, keep="first", maintain_order=True), MEETING,
+                validate="m:1",
                 maintain_order="left",
             )  # fmt: skip
-            if pairs.height == mine.height and pairs.height:
-                cells = pairs.group_by("configuration", "place", "deal", maintain_order=True)
+            if pairs.height == rows_of_player.height and pairs.height:
+                cells = pairs.group_by("configuration", "seat", "instance", maintain_order=True)
                 gap = cells.agg((pl.col("earned") - pl.col("base")).mean())
                 gaps[name] = gap["earned"].to_list()
-        yield _earnings_trial(mine, gaps, game)
+        yield _earnings_trial(rows_of_player, gaps, game)
 
 
-MEETING = ("configuration", "deal", "place", "other")
+MEETING = ("configuration", "instance", "seat", "other")
 
 
-def _earnings_trial(mine: pl.DataFrame, gaps: Mapping[str, list[float]], game: str) -> Trial:
+def _earnings_trial(rows: pl.DataFrame, gaps: Mapping[str, list[float]], game: str) -> Trial:
     nearest = max(gaps, key=lambda name: float(np.mean(gaps[name])), default="")
     less = estimate_of([-gap for gap in gaps.get(nearest, [])])
-    sentence = f"it earned {fixed(mean_of(mine['earned']), PLACES)} in {game_title(game)}"
-    if mine.is_empty():
+    sentence = f"it earned {fixed(mean_of(rows['earned']), DECIMALS)} in {game_title(game)}"
+    if rows.is_empty():
         sentence = f"no match in {game_title(game)} ended"
     elif nearest:
         gap, word = (less, "less") if (less.value or 0.0) >= 0 else (negative(less), "more")
         sentence += f", {between(gap)} {word} than {nearest}, the lowest baseline"
-    worst = mine.sort("earned", maintain_order=True).head(1)
+    worst = rows.sort("earned", maintain_order=True).head(1)
     outcome = Weakness(
         f"earned.{game}", f"earns less than every baseline in {game_title(game)}",
-        mine.height if gaps else 0, "matches", sentence,
+        rows.height if gaps else 0, "matches", sentence,
         less,
-        match=worst["match"][0] if worst.height else None,
+        match=worst["match_id"][0] if worst.height else None,
     )  # fmt: skip
 
     def p(_: frozenset[str]) -> float:
-        return max(_below(one) for one in gaps.values())
+        return max(_p_below(gap) for gap in gaps.values())
 
     return Trial(outcome, p)
 
 
-def _below(gaps: list[float]) -> float:
-    """One-sided p-value by flips of signs that differences are below 0 on average."""
+def _p_below(gaps: list[float]) -> float:
+    """Return the one-sided p-value that differences are below 0 on average, by sign flips."""
     values = np.array(gaps)
     rng = np.random.default_rng(0)
     signs = rng.choice([-1.0, 1.0], size=(tests.DRAWS, len(values)))

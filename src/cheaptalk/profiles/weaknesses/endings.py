@@ -1,4 +1,4 @@
-"""Crashes and forfeits: whether a player ends matches, and in which condition most of all."""
+"""Crashes and forfeits: whether a player ends matches early, and in which condition most often."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import shorten
@@ -17,22 +17,22 @@ LIMIT = 0.02
 """The largest share of failed or forfeited matches that is not a weakness."""
 LEVEL = 0.05
 KINDS = ("other", "way", "game")
-"""Conditions of a match: the other player, the presentation, and the game."""
-SCHEMA = {"match": pl.String, **dict.fromkeys(KINDS, pl.String), "hit": pl.Int64,
+"""Conditions of a match: the opponent, the presentation, and the game."""
+SCHEMA = {"match_id": pl.String, **dict.fromkeys(KINDS, pl.String), "hit": pl.Int64,
           "requests": pl.Int64, "reason": pl.String}  # fmt: skip
 REASON = 120
-"""Characters of an error that a sentence quotes."""
+"""Maximum number of characters of an error that a sentence quotes."""
 
 
 class FailedMatch(NamedTuple):
-    """A match that ended because a call brought no answer.
+    """A match that failed because a call got no answer.
 
     Attributes:
         match: its id.
         reason: why the call failed, without the number of the request.
         own: whether a call of the player failed, not one of the other.
         game, other, way: as in the columns of :func:`~cheaptalk.profiles.seats.seats`.
-        answers: of the player, before the call failed.
+        answers: the number of the player's answers before the call failed.
     """
 
     match: str
@@ -45,7 +45,7 @@ class FailedMatch(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """The matches of a condition, how many of them a player ended, and its requests there.
+    """The matches of a condition, the number that a player ended early, and its requests there.
 
     ``p`` is the p-value that requests of the condition end more matches than all others do.
     """
@@ -62,7 +62,7 @@ class Ending(NamedTuple):
     """A way to end a match, such as a crash.
 
     Attributes:
-        key, title: of the weakness.
+        key, title: key and title of the weakness.
         does: the verb of the player in a title, such as "crashes".
         done: the verb of the matches in a sentence, such as "failed".
     """
@@ -73,12 +73,12 @@ class Ending(NamedTuple):
     done: str
 
 
-CRASH = Ending("crashes", "fails matches with errors", "crashes", "failed")
+CRASH = Ending("crashes", "ends matches with errors", "crashes", "failed")
 FORFEIT = Ending("forfeits", "forfeits matches", "forfeits matches", "were forfeited")
 
 
 def ending_trials(
-    own: pl.DataFrame, failed: Sequence[FailedMatch], battery: Battery
+    rows: pl.DataFrame, failed: Sequence[FailedMatch], battery: Battery
 ) -> Iterator[Trial]:
     """Yield the tests of whether the player's calls fail, and of whether it forfeits matches.
 
@@ -88,15 +88,15 @@ def ending_trials(
     early more often.
 
     Args:
-        own: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
+        rows: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
     """
-    matches = own.unique("match", maintain_order=True).select(
-        "match", *KINDS, hit=pl.col("forfeited").cast(pl.Int64),
+    matches = rows.unique("match_id", maintain_order=True).select(
+        "match_id", *KINDS, hit=pl.col("forfeited").cast(pl.Int64),
         requests=pl.max_horizontal("answers", 1).cast(pl.Int64), reason=pl.lit(None, pl.String),
     )  # fmt: skip
     crashes = pl.DataFrame(
-        [(one.match, one.other, one.way, one.game, 1, one.answers + 1, one.reason)
-         for one in failed if one.own], schema=SCHEMA, orient="row",
+        [(match.match, match.other, match.way, match.game, 1, match.answers + 1, match.reason)
+         for match in failed if match.own], schema=SCHEMA, orient="row",
     )  # fmt: skip
     yield _ending_trial(
         CRASH, pl.concat([matches.with_columns(hit=pl.lit(0, pl.Int64)), crashes]), battery
@@ -110,22 +110,26 @@ def _ending_trial(ending: Ending, matches: pl.DataFrame, battery: Battery) -> Tr
     Args:
         matches: a row per match, with the columns of :data:`SCHEMA`.
     """
-    hits, of, requests = int(matches["hit"].sum()), matches.height, int(matches["requests"].sum())
+    hits, total, requests = (
+        int(matches["hit"].sum()),
+        matches.height,
+        int(matches["requests"].sum()),
+    )
     conditions = [*_conditions(matches)]
-    worst = min(conditions, key=lambda one: (one.p, one.matches), default=None)
+    worst = min(conditions, key=lambda condition: (condition.p, condition.matches), default=None)
     p_worst = min(1.0, 2 * len(conditions) * worst.p) if worst is not None else 1.0
-    p = min(1.0, 2 * more_often(hits, of, LIMIT), p_worst)
-    title, variant, effect = ending.title, "", share_estimate(hits, of)
-    sentence = f"{hits} of {of} matches {ending.done} ({counted(requests, 'request')})"
+    p = min(1.0, 2 * more_often(hits, total, LIMIT), p_worst)
+    title, variant, effect = ending.title, "", share_estimate(hits, total)
+    sentence = f"{hits} of {total} matches {ending.done} ({counted(requests, 'request')})"
     named = worst is not None and p_worst <= LEVEL
     if worst is not None and named:
-        title, variant = f"{ending.does} {_where(worst, battery)}", worst.name
+        title, variant = f"{ending.does} {_condition_text(worst, battery)}", worst.name
         effect = share_estimate(worst.hits, worst.matches)
-        rest = requests - worst.requests
+        requests_elsewhere = requests - worst.requests
         sentence = (
             f"{worst.hits} of {worst.matches} matches {ending.done} "
             f"({counted(worst.requests, 'request')}), and {hits - worst.hits} of the "
-            f"{of - worst.matches} others ({counted(rest, 'request')})"
+            f"{total - worst.matches} others ({counted(requests_elsewhere, 'request')})"
         )
     hit = matches.filter(pl.col("hit") > 0)
     if hits:
@@ -133,29 +137,29 @@ def _ending_trial(ending: Ending, matches: pl.DataFrame, battery: Battery) -> Tr
     if reasons := hit["reason"].drop_nulls().mode().sort().to_list():
         sentence += f"; most often: {shorten(reasons[0], REASON, placeholder=' ...')}"
     outcome = Weakness(
-        ending.key, title, of, "matches", sentence, effect, variant=variant,
-        match=next(iter(hit.filter(pl.col("reason").is_null())["match"]), None),
+        ending.key, title, total, "matches", sentence, effect, variant=variant,
+        match=next(iter(hit.filter(pl.col("reason").is_null())["match_id"]), None),
     )  # fmt: skip
     return Trial(outcome, lambda _: p)
 
 
 def _conditions(matches: pl.DataFrame) -> Iterator[Condition]:
-    """Each condition that part of the matches have, with the p-value of Fisher's exact test."""
+    """Yield each condition of some matches, with its p-value (Fisher's exact test)."""
     hits, requests = int(matches["hit"].sum()), int(matches["requests"].sum())
     for kind in KINDS:
         groups = matches.drop_nulls(kind).group_by(kind, maintain_order=True)
         sums = groups.agg(pl.len(), pl.col("hit").sum(), pl.col("requests").sum())
-        for name, count, own, asked in sums.iter_rows():
+        for name, count, own, row in sums.iter_rows():
             if name and count < matches.height:
-                p = float(hypergeom.sf(own - 1, requests, hits, asked))
-                yield Condition(kind, name, own, count, asked, p)
+                p = float(hypergeom.sf(own - 1, requests, hits, row))
+                yield Condition(kind, name, own, count, row, p)
 
 
-def _where(one: Condition, battery: Battery) -> str:
-    if one.kind == "game":
-        return f"in {game_title(one.name)}"
-    if one.kind == "way":
-        return f"in another presentation ({one.name})"
-    if one.name in battery.talkers:
-        return f"on {NOUNS.get(one.name, one.name.replace('_', ' '))}"
-    return f"against the baseline {one.name}"
+def _condition_text(condition: Condition, battery: Battery) -> str:
+    if condition.kind == "game":
+        return f"in {game_title(condition.name)}"
+    if condition.kind == "way":
+        return f"in another presentation ({condition.name})"
+    if condition.name in battery.talkers:
+        return f"on {NOUNS.get(condition.name, condition.name.replace('_', ' '))}"
+    return f"against the baseline {condition.name}"

@@ -31,25 +31,25 @@ def examine(
         battery: the battery that was played.
         failed: matches of the player that failed; ``seats`` lacks them.
     """
-    own = seats.filter(player=player)
+    rows = seats.filter(player=player)
     trials = [
-        *message_trials(own, battery),
-        *presentation_trials(own, battery),
-        *rate_trials(own, battery),
-        *earnings_trials(seats, own, battery),
-        *ending_trials(own, failed, battery),
+        *message_trials(rows, battery),
+        *presentation_trials(rows, battery),
+        *rate_trials(rows, battery),
+        *earnings_trials(seats, rows, battery),
+        *ending_trials(rows, failed, battery),
     ]
     judged = _holm(trials)
     # fatigue comes first, because it explains other findings
     findings = sorted(
-        (one for one in judged if one.found),
-        key=lambda one: (one.key != FATIGUE, -(one.effect.value or 0)),
+        (weakness for weakness in judged if weakness.found),
+        key=lambda finding: (finding.key != FATIGUE, -(finding.effect.value or 0)),
     )
-    return Examination([*findings, *(one for one in judged if not one.found)])
+    return Examination([*findings, *(weakness for weakness in judged if not weakness.found)])
 
 
 def _holm(trials: Sequence[Trial]) -> list[Weakness]:
-    """Holm's procedure, in which a condition that was found no longer serves as a control."""
+    """Apply Holm's procedure, in which a condition that was found no longer serves as a control."""
     open_trials = {trial.outcome.key: trial for trial in trials if trial.outcome.tested}
     rejected: dict[str, float] = {}
     ps = {key: trial.p(frozenset()) for key, trial in open_trials.items()}
@@ -72,12 +72,12 @@ def _holm(trials: Sequence[Trial]) -> list[Weakness]:
     ]
 
 
-def _explained(open_trials: Mapping[str, Trial], found: frozenset[str]) -> dict[str, float]:
-    """The findings of which nothing is left without the conditions of the others, with p-values.
+def _explained(open_trials: Mapping[str, Trial], rejected: frozenset[str]) -> dict[str, float]:
+    """Return the findings that the conditions of other findings explain, with their p-values.
 
-    A player that is only moved by flattery is not moved by messages of any kind.
+    A player that reacts only to flattery does not react to messages of any kind.
     """
-    level = LEVEL / (len(open_trials) - len(found) + 1)
-    ps = {key: open_trials[key].p(others) for key in sorted(found)
-          if (others := open_trials[key].controls & found)}  # fmt: skip
+    level = LEVEL / (len(open_trials) - len(rejected) + 1)
+    ps = {key: open_trials[key].p(others) for key in sorted(rejected)
+          if (others := open_trials[key].controls & rejected)}  # fmt: skip
     return {key: p for key, p in ps.items() if p > level}

@@ -39,20 +39,20 @@ def stands_out(
     """
     rng = np.random.default_rng(seed)
     sums = np.zeros((DRAWS + 1, len(two_sided)))  # the observed sums come first
-    for own, others in pools:
-        pool = np.vstack([own, others])
+    for tested, others in pools:
+        pool = np.vstack([tested, others])
         pool -= pool.mean(axis=0)
         sums[0] += pool[0]
         if pool.any():
             sums[1:] += pool[rng.integers(len(pool), size=DRAWS)]
     sides = np.array(two_sided, dtype=bool)
     sums[:, sides] = np.abs(sums[:, sides])
-    least = np.min([_shares_as_large(column) for column in sums.round(9).T], axis=0)
-    return float(np.mean(least <= least[0]))
+    smallest = np.min([_shares_as_large(column) for column in sums.round(9).T], axis=0)
+    return float(np.mean(smallest <= smallest[0]))
 
 
 def _shares_as_large(values: Floats) -> Floats:
-    """For each value, the share of all values that are at least as large."""
+    """Return, for each value, the share of all values that are at least as large."""
     below = np.searchsorted(np.sort(values), values, side="left")
     shares: Floats = 1 - below / len(values)
     return shares
@@ -100,17 +100,17 @@ def farther_apart(
         labels = np.zeros(len(pool))
         labels[: len(one)] = 1
         observed += float(_energy(distances, labels[None, :])[0])
-        drawn = rng.permuted(np.tile(labels, (DRAWS, 1)), axis=1)
-        totals += _energy(distances, drawn)
+        permuted = rng.permuted(np.tile(labels, (DRAWS, 1)), axis=1)
+        totals += _energy(distances, permuted)
     return float((1 + np.sum(totals >= observed - 1e-9)) / (DRAWS + 1))
 
 
 def _energy(distances: Floats, labels: Floats) -> Floats:
-    own, rest = labels, 1 - labels
-    n, m = own.sum(axis=1), rest.sum(axis=1)
-    across: Floats = np.einsum("ij,ij->i", own @ distances, rest) / (n * m)
-    inside = np.einsum("ij,ij->i", own @ distances, own) / n**2
-    inside += np.einsum("ij,ij->i", rest @ distances, rest) / m**2
+    first, second = labels, 1 - labels
+    n, m = first.sum(axis=1), second.sum(axis=1)
+    across: Floats = np.einsum("ij,ij->i", first @ distances, second) / (n * m)
+    inside = np.einsum("ij,ij->i", first @ distances, first) / n**2
+    inside += np.einsum("ij,ij->i", second @ distances, second) / m**2
     energy: Floats = 2 * across - inside
     return energy
 
@@ -123,30 +123,30 @@ def any_differs(instances: Instances, repeats: Sequence[str], others: Sequence[s
         repeats: conditions that are the same as the base.
         others: conditions that may have an effect.
     """
-    weights, seen = np.ones(1), 0
+    weights, observed = np.ones(1), 0
     for values in instances:
         n = sum(name in values for name in others)
         plain = sum(name in values for name in repeats)
         hits = sum(int(values[name]) for name in others if name in values)
         total = hits + sum(int(values[name]) for name in repeats if name in values)
-        seen += hits
+        observed += hits
         options = [comb(n, x) * comb(plain, total - x) if 0 <= total - x <= plain else 0
                    for x in range(n + 1)]  # fmt: skip
         weights = np.convolve(weights, np.array(options, dtype=float) / comb(n + plain, total))
-    return float(min(1.0, weights[seen:].sum()))
+    return float(min(1.0, weights[observed:].sum()))
 
 
-def more_often(count: int, of: int, limit: float) -> float:
+def more_often(count: int, trials: int, limit: float) -> float:
     """Return the exact p-value that something happens more often than a limit allows.
 
     Args:
-        count: how often it happened.
-        of: how often it could have happened.
+        count: the number of occurrences.
+        trials: the number of opportunities.
         limit: the largest share that is not a weakness.
     """
-    return float(binom.sf(count - 1, of, limit)) if count else 1.0
+    return float(binom.sf(count - 1, trials, limit)) if count else 1.0
 
 
-def least_count(of: int, limit: float, level: float) -> int | None:
+def least_count(trials: int, limit: float, level: float) -> int | None:
     """Return the smallest count that :func:`more_often` finds at a level; None if none does."""
-    return next((k for k in range(1, of + 1) if more_often(k, of, limit) <= level), None)
+    return next((k for k in range(1, trials + 1) if more_often(k, trials, limit) <= level), None)

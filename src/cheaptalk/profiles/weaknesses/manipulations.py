@@ -7,18 +7,18 @@ import polars as pl
 
 from cheaptalk.games.manners import manners
 from cheaptalk.profiles.batteries import Battery, Part
-from cheaptalk.profiles.metrics.stakes import ATTAINABLE
+from cheaptalk.profiles.metrics.attainable import ATTAINABLE
 from cheaptalk.profiles.metrics.statements import keeps_secrets
 from cheaptalk.rules.bounds import SHARE, Bounds
 
 SECRETS = ("silent", "asking", "cunning", "authority")
-"""Talkers that are met where the player has a secret, the one that does not ask first."""
+"""Talkers in matches in which the player has a secret; the first does not ask for it."""
 BASE = "silent"
-INSTANCE = ("configuration", "deal", "place", "repeat")
+INSTANCE = ("configuration", "instance", "seat", "repeat")
 
 
 class Conditions(NamedTuple):
-    """Matches against talkers beside the match with the first, silent one on the same instance.
+    """Matches against talkers, each with the match against the silent talker on the same instance.
 
     Attributes:
         rows: one per match: ``condition``, ``game``, ``match`` and ``twin``, ``reached`` (whether
@@ -35,7 +35,9 @@ class Conditions(NamedTuple):
     @property
     def changed(self) -> Sequence[Mapping[str, float]]:
         """Return whether the course changed, by instance and condition."""
-        return [{name: values[0] for name, values in one.items()} for _, one in self.instances]
+        return [
+            {name: values[0] for name, values in instance.items()} for _, instance in self.instances
+        ]
 
 
 class Run(NamedTuple):
@@ -61,10 +63,10 @@ def repeats(battery: Battery) -> list[str]:
 
 
 def manipulations(battery: Battery) -> list[str]:
-    """Return the talkers whose messages are to leave the player unmoved."""
-    apart = {base(battery), battery.early, battery.late, *battery.repeats, *SECRETS}
+    """Return the talkers whose messages should not affect the player."""
+    excluded = {base(battery), battery.early, battery.late, *battery.repeats, *SECRETS}
     return [name for name, entry in battery.talkers.items()
-            if name not in apart and entry.written().get("manner")]  # fmt: skip
+            if name not in excluded and entry.written().get("manner")]  # fmt: skip
 
 
 def secret_parts(battery: Battery) -> dict[str, Part]:
@@ -73,24 +75,24 @@ def secret_parts(battery: Battery) -> dict[str, Part]:
             if all(map(keeps_secrets, part.games))}  # fmt: skip
 
 
-def conditions(own: pl.DataFrame, battery: Battery) -> Conditions:
-    """Return a player's matches against talkers, each beside its silent twin.
+def conditions(seats: pl.DataFrame, battery: Battery) -> Conditions:
+    """Return a player's matches against talkers, each with its silent twin.
 
-    The twin of a match with :attr:`.Battery.late` is that with :attr:`.Battery.early`. A match that
-    the player forfeited has another course and earned nothing. A loss counts as -1 at most.
+    The twin of a match with :attr:`.Battery.late` is the one with :attr:`.Battery.early`. A match
+    that the player forfeited has another course and no earnings. A loss counts as at least -1.
 
     Args:
-        own: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
+        seats: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
     """
     names = [*repeats(battery), *manipulations(battery), *filter(None, [battery.late])]
     parts = [name for name in battery.words if name not in secret_parts(battery)]
-    played = own.filter(pl.col("part").is_in(parts)).with_columns(
+    played = seats.filter(pl.col("part").is_in(parts)).with_columns(
         pl.col("earned").fill_null(0.0).clip(-1.0, 1.0)
     )
     plain = played.filter(pl.col("other").is_in([base(battery), battery.early])).select(
         "player",
         *INSTANCE,
-        twin="match",
+        twin="match_id",
         base="earned",
         plain="course",
         before="yielded",
@@ -113,22 +115,22 @@ def conditions(own: pl.DataFrame, battery: Battery) -> Conditions:
         .with_columns(size=pl.col("signed").abs())
     )
     instances = [
-        (game, {row["condition"]: tuple(row[one] for one in STATISTICS)
+        (game, {row["condition"]: tuple(row[statistic] for statistic in STATISTICS)
                 for row in group.iter_rows(named=True)})
         for (game, *_), group in rows.group_by("game", *INSTANCE, maintain_order=True)
     ]  # fmt: skip
     return Conditions(rows, instances)
 
 
-def silent_runs(own: pl.DataFrame, battery: Battery) -> Sequence[tuple[str, Mapping[str, Run]]]:
+def silent_runs(seats: pl.DataFrame, battery: Battery) -> Sequence[tuple[str, Mapping[str, Run]]]:
     """Return the game of each instance, and its silent matches: early, in between, and late.
 
     Args:
-        own: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
+        seats: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
     """
     names = [battery.early, base(battery), battery.late]
     parts = [name for name in battery.words if name not in secret_parts(battery)]
-    played = own.filter(pl.col("part").is_in(parts), pl.col("other").is_in(names)).with_columns(
+    played = seats.filter(pl.col("part").is_in(parts), pl.col("other").is_in(names)).with_columns(
         pl.col("earned").fill_null(0.0).clip(-1.0, 1.0), pl.col("yielded").cast(pl.Float64)
     )
     return [
@@ -140,7 +142,7 @@ def silent_runs(own: pl.DataFrame, battery: Battery) -> Sequence[tuple[str, Mapp
 
 
 class Effect(NamedTuple):
-    """A number of a profile about a manipulation; the fields are those of :class:`.Quantity`."""
+    """A metric of a profile about a manipulation; the fields are those of :class:`.Quantity`."""
 
     key: str
     title: str
@@ -156,10 +158,10 @@ SIGNED = (-1.0, 1.0)
 
 
 def effects(talked: pl.DataFrame, battery: Battery) -> Iterator[Effect]:
-    """Return three numbers for each manipulation, and for identical repeats as their control.
+    """Yield three metrics for each manipulation, and for identical repeats as their control.
 
     They are the share of matches whose course changed, the absolute change of the earnings, and
-    their signed change. Changes of both signs cancel in the last, and in no other.
+    their signed change. Changes of both signs cancel only in the signed change.
 
     Args:
         talked: rows of all players against talkers.
@@ -168,24 +170,25 @@ def effects(talked: pl.DataFrame, battery: Battery) -> Iterator[Effect]:
     names = {name: [name] for name in manipulations(battery)}
     control = {"repeats": repeats(battery)} if battery.repeats else {}
     for name, talkers in {**names, **control}.items():
-        own = rows.filter(pl.col("condition").is_in(talkers))
+        selected = rows.filter(pl.col("condition").is_in(talkers))
         meaning = manners()[name].meaning if name in manners() else "repeats the silent match"
         title = f"Effect: {name.replace('_', ' ')}"
         about = (
-            f"The other player {meaning}: what the player earns, less what it earns on the same "
-            "instance when the other makes the same moves in silence."
+            f"The opponent {meaning}: the player's earnings minus its earnings on the same "
+            f"instance "
+            "against the same moves without messages."
         )
         yield Effect(
             f"words.{name}", title, ATTAINABLE, "more", about,
-            own.with_columns(value="signed"), SIGNED, twins=True,
+            selected.with_columns(value="signed"), SIGNED, twins=True,
         )  # fmt: skip
         yield Effect(
             f"words.{name}.size", f"{title}, absolute change", ATTAINABLE, "less",
-            "The absolute value of that change, in which changes of both signs add up.",
-            own.with_columns(value="size"), SHARE,
+            "The absolute value of that change, so that gains and losses don't cancel.",
+            selected.with_columns(value="size"), SHARE,
         )  # fmt: skip
         yield Effect(
             f"words.{name}.changed", f"{title}, course changed", "share of matches", "less",
             "Matches in which any move differs from those of the silent match.",
-            own.with_columns(value="changed"), SHARE,
+            selected.with_columns(value="changed"), SHARE,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A weakness that a profile tested, and a test whose p-value is still to be corrected."""
+"""A tested weakness, and a test whose p-value is not yet corrected."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -13,8 +13,9 @@ from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import counted, game_title
 
 ROBUST = {"changed": 0.1, "size": 0.05, "signed": 0.05}
-"""What the ends of a manipulation's three intervals must not exceed for it to be ruled out."""
-PLACES = 2
+"""Limits for the bounds of a manipulation's three intervals, below which the player is robust to
+it."""
+DECIMALS = 2
 ROUNDING = 1e-9
 
 
@@ -22,10 +23,11 @@ class Weakness(NamedTuple):
     """A weakness that a profile tested.
 
     Attributes:
-        key: such as ``flattering``.
-        title: such as "yields to flattery"; what the sentence begins with.
-        tested: how often the trigger fired: matches, offers or answers that could have shown it.
-        unit: of what.
+        key: the key, such as ``flattering``.
+        title: the title, such as "yields to flattery", with which the sentence begins.
+        tested: how often the trigger fired: the number of matches, offers or answers that could
+            have shown the weakness.
+        unit: the unit of ``tested``.
         sentence: the finding with its numbers; of what was not found, the numbers.
         effect: its size, by which findings are ordered, with its 95 % interval; negative if it is
             no weakness, such as earning more than the lowest baseline.
@@ -33,12 +35,12 @@ class Weakness(NamedTuple):
         found: whether it is named, after the correction for all weaknesses.
         changed, size, signed: of a manipulation, the share of matches whose course changed, and
             the mean absolute and signed change of the earnings, each with its 95 % interval.
-        hits: of a rate, how often it showed; None otherwise.
-        limit: of a rate, the largest share that is not a weakness.
+        hits: for a rate, the number of occurrences; None otherwise.
+        limit: for a rate, the largest share that is not a weakness.
         match: a match that shows it, and its twin under the plain condition, if any.
         variant: the condition that caused it: a talker, a presentation or a kind of names; empty
             if there is only one condition.
-        unread: of a rate, opportunities that its check could not read.
+        unread: for a rate, the number of opportunities that its check could not read.
     """
 
     key: str
@@ -83,29 +85,29 @@ class Weakness(NamedTuple):
             return "not tested"
         return "robust" if self.robust else "not found"
 
-    def least(self, of: int, level: float) -> int | None:
-        """Return how often a rate must show in so many opportunities to be found at a level."""
-        return least_count(of, self.limit, level / 2)
+    def least(self, trials: int, level: float) -> int | None:
+        """Return how often a rate must occur in some opportunities to be found at a level."""
+        return least_count(trials, self.limit, level / 2)
 
 
 class Examination(NamedTuple):
-    """All weaknesses that a profile tested, the findings first, the worst at the top."""
+    """All weaknesses that a profile tested, the findings first, in order of their effects."""
 
     weaknesses: Sequence[Weakness]
 
     @property
     def findings(self) -> list[Weakness]:
-        """Return the weaknesses that were found, the worst first."""
-        return [one for one in self.weaknesses if one.found]
+        """Return the weaknesses that were found, the largest effect first."""
+        return [weakness for weakness in self.weaknesses if weakness.found]
 
     @property
     def tested(self) -> list[Weakness]:
-        """Return those whose trigger fired at all."""
-        return [one for one in self.weaknesses if one.p is not None]
+        """Return the weaknesses whose trigger fired at least once."""
+        return [weakness for weakness in self.weaknesses if weakness.p is not None]
 
 
 class Trial(NamedTuple):
-    """A test before its p-value is compared with the others'.
+    """A test whose p-value is not yet compared with those of the others.
 
     Attributes:
         outcome: the weakness without a verdict.
@@ -121,7 +123,7 @@ class Trial(NamedTuple):
 NO_EFFECT = Estimate(0.0)
 
 
-def estimate_of(values: Sequence[float], least: float = -1.0, most: float = 1.0) -> Estimate:
+def estimate_of(values: Sequence[float], minimum: float = -1.0, maximum: float = 1.0) -> Estimate:
     """Return a mean with its 95 % t interval.
 
     If all values are 0, the interval allows that a share of all instances differs by 1, up to the
@@ -130,7 +132,7 @@ def estimate_of(values: Sequence[float], least: float = -1.0, most: float = 1.0)
 
     Args:
         values: a value per match or instance, independent of each other.
-        least, most: what a value can be.
+        minimum, maximum: the possible range of a value.
     """
     n = len(values)
     if not n:
@@ -140,44 +142,46 @@ def estimate_of(values: Sequence[float], least: float = -1.0, most: float = 1.0)
     if not error and abs(mean) > ROUNDING:
         return Estimate(mean, None, None, error, n, n)
     reach = error * float(student.ppf(0.975, n - 1)) if error else 1 - 0.025 ** (1 / n)
-    return Estimate(mean, max(least, mean - reach), min(most, mean + reach), error, n, n)
+    return Estimate(mean, max(minimum, mean - reach), min(maximum, mean + reach), error, n, n)
 
 
-def unsigned(one: Estimate) -> Estimate:
-    """Return the estimate of the absolute value of what another one estimates."""
-    value = abs(one.value or 0)
-    if one.low is None or one.high is None:
-        return one._replace(value=value)
-    ends = sorted((abs(one.low), abs(one.high)))
-    return one._replace(value=value, low=0.0 if one.low <= 0 <= one.high else ends[0], high=ends[1])
+def unsigned(estimate: Estimate) -> Estimate:
+    """Return an estimate of the absolute value of an estimated quantity."""
+    value = abs(estimate.value or 0)
+    if estimate.low is None or estimate.high is None:
+        return estimate._replace(value=value)
+    ends = sorted((abs(estimate.low), abs(estimate.high)))
+    return estimate._replace(
+        value=value, low=0.0 if estimate.low <= 0 <= estimate.high else ends[0], high=ends[1]
+    )
 
 
-def negative(one: Estimate) -> Estimate:
-    """Return the estimate of what another one estimates, with the other sign."""
-    low, high = (None if end is None else -end for end in (one.high, one.low))
-    return one._replace(value=-(one.value or 0.0), low=low, high=high)
+def negative(estimate: Estimate) -> Estimate:
+    """Return an estimate with the opposite sign."""
+    low, high = (None if end is None else -end for end in (estimate.high, estimate.low))
+    return estimate._replace(value=-(estimate.value or 0.0), low=low, high=high)
 
 
-def excludes_zero(one: Estimate) -> bool:
+def excludes_zero(estimate: Estimate) -> bool:
     """Return whether an interval excludes 0; without one, whether the effect never varied."""
-    if one.low is None or one.high is None:
-        return bool(one.value) and one.error == 0
-    return not one.low <= 0 <= one.high
+    if estimate.low is None or estimate.high is None:
+        return bool(estimate.value) and estimate.error == 0
+    return not estimate.low <= 0 <= estimate.high
 
 
-def share_estimate(hits: int, of: int) -> Estimate:
+def share_estimate(hits: int, trials: int) -> Estimate:
     """Return a share with its exact 95 % interval (Clopper and Pearson 1934)."""
-    if not of:
+    if not trials:
         return NO_EFFECT
-    ends = binomtest(hits, of).proportion_ci()
-    return Estimate(hits / of, float(ends.low), float(ends.high), None, of, of)
+    ends = binomtest(hits, trials).proportion_ci()
+    return Estimate(hits / trials, float(ends.low), float(ends.high), None, trials, trials)
 
 
-def between(one: Estimate, *, signed: bool = False) -> str:
+def between(estimate: Estimate, *, signed: bool = False) -> str:
     """Return an estimate and its interval in words, such as "0.20 (95 % interval 0.05 to 0.35)"."""
-    numbers = [f"{end or 0:{'+' if signed else ''}.{PLACES}f}" for end in one[:3]]
-    if one.value and one.error == 0 and one.low is None:
-        return f"{numbers[0]} (the same in {counted(one.n or 0, 'comparison')})"
+    numbers = [f"{end or 0:{'+' if signed else ''}.{DECIMALS}f}" for end in estimate[:3]]
+    if estimate.value and estimate.error == 0 and estimate.low is None:
+        return f"{numbers[0]} (the same in {counted(estimate.n or 0, 'comparison')})"
     return "{} (95 % interval {} to {})".format(*numbers)
 
 
@@ -188,11 +192,11 @@ def mean_of(values: pl.Series) -> float:
 
 
 def share_of(values: pl.Series) -> str:
-    """Return how many of so many matches have a 1, such as "3 of 12 matches"."""
+    """Return the number of matches with the value 1, such as "3 of 12 matches"."""
     return f"{int(values.sum())} of {values.len()} matches"
 
 
 def games_of(rows: pl.DataFrame) -> str:
-    """Return the games of matches in words, such as "in Bargaining and Persuasion"."""
+    """Return the games of matches as text, such as "in Bargaining and Persuasion"."""
     names = [game_title(name) for name in rows["game"].unique(maintain_order=True)]
     return "in " + (" and ".join([", ".join(names[:-1]), names[-1]]) if names[1:] else names[0])

@@ -1,1 +1,1 @@
-"""Exports of a study: tables for analysis, or whole records, with a codebook."""
+"""Exports of a study: tables for analysis or complete records, with a codebook."""

@@ -1,7 +1,7 @@
-"""Chats to learn from: what each seat of a match was told, and what it answered.
+"""Chats for training: what each actor of a match was shown, and what it answered.
 
-A seat's chat is what a language model in its place is sent, with the answers that counted: none of
-those that did not, and nothing that only other seats knew.
+A chat contains what a language model in this seat is sent and the final answers: no invalid
+attempts, and nothing that only other actors knew.
 """
 
 import json
@@ -9,114 +9,119 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cheaptalk.atomic_files import read_whole
 from cheaptalk.models import ChatMessage
 from cheaptalk.players.language_model.candidates import refinable
 from cheaptalk.players.language_model.conversation import Conversation
 from cheaptalk.players.language_model.seat import ModelSeat
 from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.rules import CheaptalkError, Moment
-from cheaptalk.whole_files import read_whole
 
 LONGEST = 2**32
-"""Bytes of the longest file of chats."""
+"""Maximum size of a file of chats, in bytes."""
 
 
 class Chat(NamedTuple):
-    """What one seat heard and said in a match.
+    """What one actor observed and answered in a match.
 
     Attributes:
-        match_id, game: the match, and what was played.
-        seat, place, player: whose chat it is, where it sat, and what the study calls its player.
+        match_id, game: the match, and its game.
+        actor, seat, player: the actor, its seat, and the label of its player.
         status: how the match ended.
-        payoff: what its place got, in the game's unit; None where the match did not finish.
-        messages: the briefing, then questions and answers in turn. The last is an answer; there is
-            the briefing alone where the seat gave none.
+        payoff: the seat's payoff in the game's unit; None if the match did not finish.
+        messages: the briefing, then requests and answers in turn. The last message is an answer;
+            if the actor never answered, there is only the briefing.
     """
 
     match_id: str
     game: str
+    actor: str
     seat: str
-    place: str
     player: str
     status: Status
     payoff: float | None
     messages: tuple[ChatMessage, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """One JSON object, with messages as chat templates and trainers take them."""
-        told = [one.model_dump() for one in self.messages]
-        return self._asdict() | {"status": self.status.value, "messages": told}
+        """Return the chat as a JSON object, with messages in the format of chat templates."""
+        messages = [message.model_dump() for message in self.messages]
+        return self._asdict() | {"status": self.status.value, "messages": messages}
 
 
 def chats(record: MatchRecord, style: str | None = None) -> Iterator[Chat]:
-    """The chats of all seats of a match, in the game's order.
+    """Yield the chats of all actors of a match, in the game's order.
 
-    A model's is in the style that it played in, with its persona, and with its answers as it wrote
-    them where its past answers were shown to it so; all of it, whatever it was to remember.
+    A model's chat uses its prompt style and persona, and its original responses if they were shown
+    to it later. The history is complete, even if the model was shown only part of it.
 
     Args:
-        style: the style of all others; the game's own one if not set.
+        style: the prompt style of all other players; the game's default if None.
 
     Raises:
         UnknownName: the game has no such style.
-        OtherVersion: the match was played under other rules than those installed.
-        ReplayMismatch: there is nothing to replay, or it does not fit the rules.
+        OtherVersion: the match was played under another version of the rules.
+        ReplayMismatch: the match cannot be replayed.
     """
     table = record.replay()
-    for seat, place in record.at.items():
-        heard = table.heard[seat]
-        spec = _spec(record.seats[place]["spec"], style)
+    for actor, seat in record.at.items():
+        moments = table.heard[actor]
+        spec = _spec(record.seats[seat]["spec"], style)
         player = spec.player(record.rules)
-        texts = _texts(record, seat, heard, spec) if spec.past_answers == "verbatim" else {}
+        texts = _texts(record, actor, moments, spec) if spec.past_answers == "verbatim" else {}
         prompt = player.prompt._replace(history="all")
-        talk = Conversation(record.rules, player.style, prompt, seat, heard, texts)
-        talk.catch_up()
+        conversation = Conversation(record.rules, player.style, prompt, actor, moments, texts)
+        conversation.catch_up()
         yield Chat(
-            record.id, record.game, seat, place, record.label(place), record.status,
-            (record.payoffs or {}).get(place), tuple(talk.past()),
+            record.id, record.game, actor, seat, record.label(seat), record.status,
+            (record.payoffs or {}).get(seat), tuple(conversation.past()),
         )  # fmt: skip
 
 
-def _spec(written: Mapping[str, Any], style: str | None) -> ModelSeat:
-    if written.get("model"):
-        return ModelSeat.model_validate(written)
+def _spec(settings: Mapping[str, Any], style: str | None) -> ModelSeat:
+    if settings.get("model"):
+        return ModelSeat.model_validate(settings)
     return ModelSeat(model="script/legal", style=style)
 
 
 def _texts(
-    record: MatchRecord, seat: str, heard: Sequence[Moment], spec: ModelSeat
+    record: MatchRecord, actor: str, moments: Sequence[Moment], spec: ModelSeat
 ) -> dict[int, str]:
-    """What the seat wrote where it answered, by place among what it heard; not what it chose."""
-    made = [(place, one.action) for place, one in enumerate(heard) if one.action is not None]
-    given = [one for one in record.answers if one.seat == seat and one.action is not None]
+    """Return the actor's original responses by index in its history, except refined choices."""
+    actions = [
+        (index, moment.action) for index, moment in enumerate(moments) if moment.action is not None
+    ]
+    answers = [
+        answer for answer in record.answers if answer.actor == actor and answer.action is not None
+    ]
     return {
-        place: answer.calls[-1]["reply"]["text"]
-        for (place, action), answer in zip(made, given, strict=True)
+        index: answer.calls[-1]["reply"]["text"]
+        for (index, action), answer in zip(actions, answers, strict=True)
         if answer.calls and not (spec.refine and refinable(type(action)))
     }
 
 
 def read_chats(file: Path) -> list[list[dict[str, str]]]:
-    """The messages of each line of a file such as an export writes; what else stands there is left.
+    """Return the messages of each line of a file of chats; other keys are ignored.
 
     Raises:
-        CheaptalkError: it cannot be read, or a line has no messages; it is named.
+        CheaptalkError: the file can't be read, or a line has no messages.
     """
     try:
         lines = read_whole(file, LONGEST).split("\n")  # texts may hold other ends of lines
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no text in UTF-8"
-        raise CheaptalkError(f"{file} cannot be read: {why}") from None
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise CheaptalkError(f"{file} cannot be read: {reason}") from None
     return [_messages(file, number, line) for number, line in enumerate(lines, 1) if line.strip()]
 
 
 def _messages(file: Path, number: int, line: str) -> list[dict[str, str]]:
     try:
         return [
-            ChatMessage.model_validate(one).model_dump() for one in json.loads(line)["messages"]
+            ChatMessage.model_validate(message).model_dump()
+            for message in json.loads(line)["messages"]
         ]
     except (ValueError, KeyError, TypeError):
         raise CheaptalkError(
-            f"line {number} of {file} is no chat; write one with: cheaptalk export STUDY --format "
-            "chats"
+            f"line {number} of {file} is not a chat; export chats with: cheaptalk store export "
+            "STUDY --format chats"
         ) from None

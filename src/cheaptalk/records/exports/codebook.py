@@ -1,4 +1,4 @@
-"""The codebook of an export: what every column of every table holds."""
+"""The codebook of an export: the meaning of every column of every table."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ from cheaptalk.records.exports.sheets import csv_line
 
 
 class CodebookEntry(NamedTuple):
-    """What one column of one table holds, in one game (or, without a game, in all)."""
+    """The meaning of one column of one table, in one game or (without a game) in all."""
 
     table: str
     column: str
@@ -22,76 +22,75 @@ class CodebookEntry(NamedTuple):
 
 RECORD: Mapping[str, tuple[str, str]] = {
     "match_id": (TEXT, "Hash of everything that defines the match."),
-    "study": (TEXT, "The study that the match is exported with."),
+    "study": (TEXT, "The exported study."),
     "game": (TEXT, "The game's name."),
     "rules_version": (INTEGER, "The version of the game's rules."),
-    "parameters": (JSON, "The game's parameters, complete."),
-    "deal_key": (TEXT, "Equal for matches with equal parameters that share a deal."),
-    "repeat": (INTEGER, "Counts repetitions of a seating on one deal."),
-    "seats": (JSON, "By place: label, what the study calls the player; spec, all its settings."),
-    "status": (TEXT, f"How far the match has come: {STATUSES}."),
+    "parameters": (JSON, "All parameters of the game."),
+    "instance_key": (TEXT, "Equal for matches with equal parameters that share an instance."),
+    "repeat": (INTEGER, "Counts repetitions with the same players on the same instance."),
+    "seats": (JSON, "The player in each seat: its label in the study; spec, all its settings."),
+    "status": (TEXT, f"The status of the match: {STATUSES}."),
     "reason": (TEXT, "Why the match failed, or who forfeited."),
-    "forfeits": (JSON, "Who forfeited it: player, place, kind of answer, model."),
-    "dropped": (BOOLEAN, "Whether the study's policy makes the match no part of any measure."),
-    "dropped_because": (TEXT, "Who gave which answers that are none."),
-    "in_place_of": (TEXT, "The match in whose place this one was played on a fresh deal."),
-    "planned": (BOOLEAN, "Whether the study as it now stands has this match."),
-    "outcome": (JSON, "How it ended, in the game's terms."),
-    "payoffs": (JSON, "What each place got, in the game's unit."),
-    "kinds": (JSON, "How many answers were of each kind, by place; ok of valid imported ones."),
-    "calls": (INTEGER, "How many calls the answers took; 0 until it has ended (open_calls)."),
-    "input_tokens": (INTEGER, "What those calls sent, as providers count."),
-    "output_tokens": (INTEGER, "What came back, as providers count."),
-    "cached_tokens": (INTEGER, "Those of the input that providers had read before."),
-    "reasoning_tokens": (INTEGER, "Those of the output that were spent on reasoning."),
-    "dollars": (NUMBER, "What those calls cost at the prices of the time, as far as known."),
-    "unpriced": (INTEGER, "Those calls that cost something nobody knows."),
-    "uncounted": (INTEGER, "Those calls that took tokens nobody counted."),
-    "implausible": (INTEGER, "Those calls whose tokens as reported cannot be true; ours count."),
-    "begun": (NUMBER, "When the match began, in seconds since 1970; null where nobody noted it."),
-    "finished": (NUMBER, "When the match ended or was imported, in seconds since 1970."),
-    "bought_by": (JSON, "The studies that bought its calls; null where it has none."),
-    "format": (INTEGER, "The version of the record's layout."),
+    "forfeits": (JSON, "The forfeits: player, seat, kind of answer, model."),
+    "dropped": (BOOLEAN, "Whether the study's policy excludes the match from metrics."),
+    "dropped_because": (TEXT, "The invalid answers for which the match is excluded."),
+    "replaces": (TEXT, "The match that this replacement match replaces."),
+    "planned": (BOOLEAN, "Whether the match is in the study's current plan."),
+    "outcome": (JSON, "The outcome, as the game defines it."),
+    "payoffs": (JSON, "The payoff of each seat, in the game's unit."),
+    "kinds": (JSON, "Counts of answers by seat and kind; ok for valid imported answers."),
+    "calls": (INTEGER, "The number of calls for the answers; 0 before the end (open_calls)."),
+    "input_tokens": (INTEGER, "Input tokens of these calls, as the providers count them."),
+    "output_tokens": (INTEGER, "Output tokens of these calls, as the providers count them."),
+    "cached_tokens": (INTEGER, "Input tokens that the providers read from their caches."),
+    "reasoning_tokens": (INTEGER, "Output tokens used for reasoning."),
+    "dollars": (NUMBER, "The cost of these calls at the prices of the time, as far as known."),
+    "unpriced": (INTEGER, "The number of these calls with an unknown cost."),
+    "uncounted": (INTEGER, "The number of these calls with an unknown token count."),
+    "implausible": (INTEGER, "The number of these calls whose reported tokens are implausible."),
+    "begun": (NUMBER, "Start of the match in seconds since 1970; null if not recorded."),
+    "finished": (NUMBER, "End or import of the match in seconds since 1970."),
+    "bought_by": (JSON, "The studies that bought the calls; null if there are none."),
+    "format": (INTEGER, "The version of the record format."),
     "package": (TEXT, "The version of cheaptalk that recorded the match."),
-    "seed": (TEXT, "The seed of all chance in the match."),
-    "deal": (JSON, "What nature decided before play."),
-    "answers": (JSON, "Each answer: request (the question's number), seat, kind, action, calls."),
-    "source": (JSON, "Where an imported match comes from, and what it has no other place for."),
-    "judgements": (JSON, "What judges said of the match: judge, item, kind, verdict, calls, made."),
-    "open_calls": (JSON, "Calls that are no part of the answers: failed, unresolved or live."),
+    "seed": (TEXT, "The seed of all random numbers in the match."),
+    "instance": (JSON, "The instance: everything random before play."),
+    "answers": (JSON, "Each answer: request number, actor, kind, action, calls."),
+    "source": (JSON, "The origin of an imported match, and its data without a column here."),
+    "judgements": (JSON, "Verdicts on the match: judge, item, kind, verdict, calls, made."),
+    "open_calls": (JSON, "Calls that belong to no answer: failed, unresolved or live."),
 }  # fmt: skip
-"""What a record as one JSON object holds, by key: type and meaning."""
+"""The type and meaning of each key of a record as a JSON object."""
 CHAT: Mapping[str, tuple[str, str]] = {
     "match_id": (TEXT, "Hash of everything that defines the match."),
     "game": (TEXT, "The game's name."),
-    "seat": (TEXT, "The seat whose chat it is."),
-    "place": (TEXT, "Where it sat."),
-    "player": (TEXT, "What the study calls the player."),
-    "status": (TEXT, f"How the match ended: {STATUSES}."),
-    "payoff": (NUMBER, "What the place got, in the game's unit; null where it did not finish."),
-    "messages": (JSON, "The briefing, then questions and answers that counted: role and content."),
+    "actor": (TEXT, "The actor whose chat it is."),
+    "seat": (TEXT, "The actor's seat."),
+    "player": (TEXT, "The label of the player."),
+    "status": (TEXT, f"The status of the match: {STATUSES}."),
+    "payoff": (NUMBER, "The seat's payoff, in the game's unit; null if the match did not finish."),
+    "messages": (JSON, "The briefing, then requests and final answers: role and content."),
 }  # fmt: skip
-"""What a chat holds, likewise."""
+"""The type and meaning of each key of a chat."""
 
 
 INTRODUCTION = """\
-Every column of every table of this export. A column without a game is there for all games; one
-that several games have is listed once for each. A place is what one player fills at a table; it
-has a role, the part that strategies are written for, and one seat or, where its player must
-forget, several. Where a column does not apply, or a number is undefined, it is empty: no value,
-which is not an empty text. In JSON, numbers that are undefined or infinite are null.
-In CSV files text stands in quotes and what is absent does not; some readers must be told so
-(DuckDB: ``allow_quoted_nulls=false``).
+Every column of every table of this export. A column without a game exists for all games; a column
+of several games has a row for each. A seat is a position in a match, filled by one player. It has
+a role, such as buyer, and one actor or, with short-lived players, several. If a column does not
+apply, or a number is undefined, the cell is empty: a missing value, not an empty text. In JSON, NaN
+and infinite numbers are null. In CSV files, text is quoted and missing values are not; some
+programs need an option for this (DuckDB: ``allow_quoted_nulls=false``).
 """
 
 
-def write_codebook(folder: Path, found: list[CodebookEntry]) -> None:
-    """Write the entries as ``codebook.csv`` and ``codebook.md``."""
-    lines = [csv_line(CodebookEntry._fields), *map(csv_line, found)]
+def write_codebook(folder: Path, entries: list[CodebookEntry]) -> None:
+    """Write the entries to ``codebook.csv`` and ``codebook.md``."""
+    lines = [csv_line(CodebookEntry._fields), *map(csv_line, entries)]
     (folder / "codebook.csv").write_text("".join(lines), encoding="utf-8", newline="")
     text = [f"# Codebook\n\n{INTRODUCTION}"]
-    for table in dict.fromkeys(entry.table for entry in found):
-        rows = [_row(entry[1:]) for entry in found if entry.table == table]
+    for table in dict.fromkeys(entry.table for entry in entries):
+        rows = [_row(entry[1:]) for entry in entries if entry.table == table]
         head = [_row(CodebookEntry._fields[1:]), _row("---" for _ in CodebookEntry._fields[1:])]
         text.append(f"\n## {table}\n\n" + "".join([*head, *rows]))
     (folder / "codebook.md").write_text("".join(text), encoding="utf-8", newline="")

@@ -1,4 +1,4 @@
-"""Columns of exported tables, read off what games declare about themselves."""
+"""Columns of exported tables, derived from the games' models."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,15 +17,15 @@ BOUNDS = {"exclusiveMinimum": ">", "minimum": ">=", "exclusiveMaximum": "<", "ma
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table, with the function that fills it.
+    """A column of a table, with the function that reads its value.
 
     Attributes:
         name: its name; columns of several games can share one.
         type: text, integer, number, boolean or JSON (as text).
-        range: its unit, or the values it can have, where that can be said in short.
-        meaning: what it holds.
-        of: reads its value off a row's source; None where there is none.
-        group: the kind of column it is, put before its name where another kind has that name.
+        range: its unit or possible values, if they can be listed briefly.
+        meaning: its description.
+        of: reads the value from a row's source; returns None if there is none.
+        group: the kind of column, which becomes a prefix if another kind has the same name.
         game: the game it belongs to; empty for all.
     """
 
@@ -39,18 +39,18 @@ class Column:
 
 
 def settled(columns: Sequence[Column]) -> list[Column]:
-    """The columns with those renamed whose name an earlier kind of column has."""
+    """Return the columns, with a prefix on names that an earlier group of columns uses."""
     owners: dict[str, str] = {}
-    done = []
+    named = []
     for column in columns:
         if owners.setdefault(column.name, column.group) != column.group:
             column = replace(column, name=f"{column.group}_{column.name}")
-        done.append(column)
-    return done
+        named.append(column)
+    return named
 
 
 class NestedColumn(NamedTuple):
-    """A plain value within nested data: its path, its name as a column, schema and meaning."""
+    """A scalar in nested data: its path, column name, schema and meaning."""
 
     path: tuple[str | int, ...]
     name: str
@@ -63,7 +63,7 @@ class NestedColumn(NamedTuple):
 
     @property
     def range(self) -> str:
-        """The legal values as far as the schema names them."""
+        """The valid values, as far as the schema defines them."""
         if "enum" in self.schema:
             return " | ".join(map(str, self.schema["enum"]))
         if self.type == BOOLEAN:
@@ -84,16 +84,16 @@ def columns_of(
     game: str,
     prefix: str = "",
 ) -> list[Column]:
-    """A column for each plain value that a model's data hold.
+    """Return a column for each scalar in a model's data.
 
-    Nested fields are joined by ``_``. A field with one value for each role becomes a column for
-    each, named after the role. Other lists and mappings are JSON.
+    Names of nested fields are joined by ``_``. A field with one value per role becomes one column
+    per role. Other lists and mappings are JSON.
 
     Args:
-        data: finds the model's data, as JSON, in a row's source.
+        data: returns the model's JSON data from a row's source.
     """
     schema = model.model_json_schema(mode="serialization")
-    if "properties" not in schema:  # a model with a serialiser of its own
+    if "properties" not in schema:  # a model with its own serializer
         schema = model.model_json_schema()
     return [
         Column(
@@ -107,12 +107,12 @@ def columns_of(
 def _at(
     path: tuple[str | int, ...], data: Callable[[Any], Mapping[str, Any] | None], source: Any
 ) -> Any:
-    found: Any = data(source)
+    value: Any = data(source)
     for step in path:
-        if found is None or (isinstance(found, Mapping) and step not in found):
+        if value is None or (isinstance(value, Mapping) and step not in value):
             return None
-        found = found[step]
-    return found
+        value = value[step]
+    return value
 
 
 def parts(
@@ -121,7 +121,7 @@ def parts(
     definitions: Mapping[str, Any],
     roles: Sequence[str],
 ) -> Iterator[NestedColumn]:
-    """The plain values within a model's data, which a JSON schema describes."""
+    """Yield the scalars in a model's data, described by a JSON schema."""
     for name, meaning in field_meanings(model).items():
         field = _plain(schema["properties"][name], definitions)
         meaning = meaning or f"{name.replace('_', ' ')}: {_about(model, name)}"
@@ -131,39 +131,41 @@ def parts(
             for part in parts(inner, field, definitions, roles):
                 yield part._replace(path=(name, *part.path), name=f"{name}_{part.name}")
         elif values and len(values) == len(roles):
-            for place, role in enumerate(roles):
-                one = _plain(values[place], definitions)
-                yield NestedColumn((name, place), f"{name}_{role}", one, f"{meaning} Here: {role}.")
+            for index, role in enumerate(roles):
+                element = _plain(values[index], definitions)
+                yield NestedColumn(
+                    (name, index), f"{name}_{role}", element, f"{meaning} Here: {role}."
+                )
         else:
             yield NestedColumn((name,), name, field, meaning)
 
 
 def _about(model: type[BaseModel], name: str) -> str:
-    """What the class that brings in a field says of itself."""
+    """Return the first paragraph of the docstring of the class that defines a field."""
     bases = [base for base in reversed(model.__mro__) if issubclass(base, BaseModel)]
     owner = next(base for base in bases if name in base.model_fields)
     return paragraph(inspect.getdoc(owner) or "")
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The model that a field holds, if it is one."""
+    """Return the model in a field's annotation, if there is one."""
     kinds = (annotation, *get_args(annotation))
     return next(
-        (one for one in kinds if isinstance(one, type) and issubclass(one, BaseModel)), None
+        (kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None
     )
 
 
 def _plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema with its reference followed; of "this or null", this."""
-    rest = {key: value for key, value in schema.items() if key not in ("$ref", "anyOf")}
-    options = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    """Return a schema with its reference resolved and without the null option."""
+    other_keys = {key: value for key, value in schema.items() if key not in ("$ref", "anyOf")}
+    options = [option for option in schema.get("anyOf", ()) if option.get("type") != "null"]
     if "$ref" in schema:
-        return {**_plain(definitions[schema["$ref"].rpartition("/")[2]], definitions), **rest}
+        return {**_plain(definitions[schema["$ref"].rpartition("/")[2]], definitions), **other_keys}
     if len(options) == 1:
-        return {**_plain(options[0], definitions), **rest}
+        return {**_plain(options[0], definitions), **other_keys}
     return schema
 
 
 def paragraph(text: str) -> str:
-    """A text's first paragraph, on one line."""
+    """Return a text's first paragraph on one line."""
     return " ".join(text.partition("\n\n")[0].split())

@@ -1,10 +1,10 @@
-"""Exporting a study: tables for analysis, or whole records, with a codebook.
+"""Exporting a study: tables for analysis or complete records, with a codebook.
 
-``csv`` and ``parquet`` make tables (matches, answers, calls and, where a study was judged,
-judgements); ``jsonl`` makes one file with a whole record a line, readable without this package;
-``chats`` makes one with a line for each seat of each match that ended and counts: what it was told
-and what it answered, as language models are trained on. Of a study with people there are tables of
-them, too: participants, responses, plays and payments. A ``codebook`` says what everything holds.
+``csv`` and ``parquet`` write tables: matches, answers, calls and, if the study was judged,
+judgements. ``jsonl`` writes one complete record per line, readable without this package. ``chats``
+writes one line per actor of each ended match that counts, for training language models. Studies
+with participants also have tables of participants, responses, plays and payments. A ``codebook``
+documents all columns.
 """
 
 import shutil
@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Protocol
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from cheaptalk.atomic_files import whole_folder, whole_path
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exclusions import Standing
 from cheaptalk.records.exports.chats import chats
@@ -50,18 +51,17 @@ from cheaptalk.records.store.parts import Part, of_part, over_parts
 from cheaptalk.records.store.queries import places_of
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError, games, unknown
-from cheaptalk.whole_files import whole_folder, whole_path
 
 __all__ = ["Exported", "export"]
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written.
+    """The result of an export.
 
     Attributes:
         path: the folder or zip file.
-        rows: how many rows each table has (or lines, the file).
+        rows: the number of rows of each table (or lines of the file).
     """
 
     path: Path
@@ -72,8 +72,8 @@ class Wording(NamedTuple):
     """How texts are written.
 
     Attributes:
-        raw_cells: whether texts in CSV stand as they are.
-        style: of chats of whom no model played.
+        raw_cells: whether texts in CSV are written unchanged.
+        style: the prompt style of chats of players that are not models.
     """
 
     raw_cells: bool
@@ -81,17 +81,17 @@ class Wording(NamedTuple):
 
 
 class NamedRows(Protocol):
-    """What has a name, as a study has."""
+    """Anything with a name, such as a study."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name."""
 
 
 def export(
     store: Store | Path | str,
     study: NamedRows | str,
-    to: Path | str,
+    target: Path | str,
     form: str = "csv",
     *,
     raw_cells: bool = False,
@@ -99,133 +99,137 @@ def export(
     style: str | None = None,
     people: bool = True,
 ) -> Exported:
-    """Write a study to a new folder, or a zip file, page by page and whole or not at all.
+    """Write a study to a new folder or a zip file, completely or not at all.
 
     Args:
         store: the store, its file or its URL.
         study: a study in the store, or its name.
-        to: the folder, which must not exist or be empty, or a file that ends in ``.zip``, which is
-            replaced.
+        target: a new or empty folder, or a file that ends in ``.zip``, which is replaced.
         form: ``csv``, ``parquet``, ``jsonl`` or ``chats``.
-        raw_cells: write texts in CSV as they are; else one that a spreadsheet would take for a
-            formula gets a quotation mark before it.
-        workers: processes that write at the same time, where there is much to write and this
-            program registered nothing of its own. More than one needs a store in a file, and the
-            caller's script to be importable (``if __name__ == "__main__":``).
-        style: of chats: the style in which stands what no model said; the game's own if not set.
-        people: whether to write the tables of people who took part, where some did.
+        raw_cells: write texts in CSV unchanged; by default, texts that a spreadsheet would
+            interpret as formulas are prefixed with an apostrophe.
+        workers: number of processes for large studies. More than one requires a store in a file,
+            no components registered by this program, and an importable script
+            (``if __name__ == "__main__":``).
+        style: the prompt style of chats of players that are not models; the game's default if None.
+        people: whether to write the tables of participants, if the study has any.
 
     Raises:
-        StoreError: the store holds no such study.
+        StoreError: the store does not contain the study.
         UnknownName: a game of the study has no such style.
-        CheaptalkError: the place cannot be written, or a package is missing.
+        CheaptalkError: the target can't be written, or a package is missing.
     """
-    place = Path(to)
-    with Store.opened(store) as opened:
+    path = Path(target)
+    with Store.opened(store) as store_:
         study = study if isinstance(study, str) else study.name
-        opened.study(study)
+        store_.study(study)
         if form not in FORMS:
             raise unknown("format", form, list(FORMS))
         if form == "parquet":
             polars()
         try:
-            with _whole(place) as folder:
-                rows = _written(opened, study, form, folder, Wording(raw_cells, style), workers)
-                of_people = people and has_people(opened, study)
+            with _whole(path) as folder:
+                rows = _written(store_, study, form, folder, Wording(raw_cells, style), workers)
+                of_people = people and has_people(store_, study)
                 if of_people:
-                    rows |= _write_people(opened, study, form, folder, raw_cells)
-                write_codebook(folder, _explained(opened, study, form, of_people))
+                    rows |= _write_people(store_, study, form, folder, raw_cells)
+                write_codebook(folder, _explained(store_, study, form, of_people))
         except FileExistsError as error:
             raise CheaptalkError(
-                f"{to} is there already; name a new folder, or a .zip to replace"
+                f"{target} exists; name a new folder, or a .zip file, which is replaced"
             ) from error
         except OSError as error:
-            raise CheaptalkError(f"{to} cannot be written: {error.strerror or error}") from error
-    return Exported(place, dict(rows))
+            raise CheaptalkError(
+                f"{target} cannot be written: {error.strerror or error}"
+            ) from error
+    return Exported(path, dict(rows))
 
 
 @contextmanager
-def _whole(to: Path) -> Iterator[Path]:
-    """A folder to write in, which is put in its place when all is written."""
-    if to.suffix != ".zip":
-        with whole_folder(to) as folder:
+def _whole(target: Path) -> Iterator[Path]:
+    """Yield a folder to write in, which is moved to the target at the end."""
+    if target.suffix != ".zip":
+        with whole_folder(target) as folder:
             yield folder
         return
-    hidden = f".{to.name}."
+    hidden = f".{target.name}."
     with (
-        whole_path(to.absolute()) as archive,
-        TemporaryDirectory(prefix=hidden, dir=archive.parent) as aside,
+        whole_path(target.absolute()) as archive,
+        TemporaryDirectory(prefix=hidden, dir=archive.parent) as staging,
     ):
-        yield Path(aside)
+        yield Path(staging)
         with ZipFile(archive, "w", ZIP_DEFLATED) as packed:
-            for file in sorted(Path(aside).iterdir()):
+            for file in sorted(Path(staging).iterdir()):
                 packed.write(file, file.name)
 
 
 def _written(
-    store: Store, study: str, form: str, folder: Path, how: Wording, workers: int
+    store: Store, study: str, form: str, folder: Path, wording: Wording, workers: int
 ) -> Counter[str]:
-    """Write a study's files, in this process or in parts that several write and that are joined."""
-    rows = over_parts(store, study, workers, _write_part, form, folder, how)
-    folders = sorted(
-        (one for one in folder.iterdir() if one.is_dir()), key=lambda one: int(one.name)
-    )
+    """Write a study's files, in this process or in parts that several processes write."""
+    rows = over_parts(store, study, workers, _write_part, form, folder, wording)
+    subfolders = (path for path in folder.iterdir() if path.is_dir())
+    folders = sorted(subfolders, key=lambda path: int(path.name))
     for file in sorted(folders[0].iterdir()) if folders else ():
-        FORMS[form].join([one / file.name for one in folders], folder / file.name)
-    for one in folders:
-        shutil.rmtree(one)
-    return Counter({name: sum(one[name] for one in rows) for name in rows[0]})
+        FORMS[form].join([subfolder / file.name for subfolder in folders], folder / file.name)
+    for subfolder in folders:
+        shutil.rmtree(subfolder)
+    return Counter({name: sum(counts[name] for counts in rows) for name in rows[0]})
 
 
 def _write_part(
-    store: Store, study: str, part: Part, form: str, folder: Path, how: Wording
+    store: Store, study: str, part: Part, form: str, folder: Path, wording: Wording
 ) -> Counter[str]:
-    """Write all to the folder, or a part to a folder in it that is named by where it begins."""
-    to = folder if part is None else folder / str(part.start)
-    to.mkdir(exist_ok=True)
-    return FORMS[form].write(store, study, to, how, part)
+    """Write all files to the folder, or a part to a subfolder named by its first match."""
+    target = folder if part is None else folder / str(part.start)
+    target.mkdir(exist_ok=True)
+    return FORMS[form].write(store, study, target, wording, part)
 
 
 def _sheets(store: Store, study: str) -> dict[str, Sheet]:
-    """The tables of a study, by name."""
-    places = {game: list(of) for game, of in places_of(store, study, past=True).items()}
-    boxes = [box for name, box in games().items() if name in places]
+    """Return the tables of a study by name."""
+    seats = {
+        game: list(game_seats) for game, game_seats in places_of(store, study, past=True).items()
+    }
+    game_specs = [game_spec for name, game_spec in games().items() if name in seats]
     sheets = {
-        "matches": Sheet(match_columns(boxes, places)),
-        "answers": Sheet(answer_columns(boxes)),
+        "matches": Sheet(match_columns(game_specs, seats)),
+        "answers": Sheet(answer_columns(game_specs)),
         "calls": Sheet(CALL),
     }
     return sheets | ({"judgements": Sheet(JUDGEMENT)} if judges_of(store, study) else {})
 
 
 def _explained(store: Store, study: str, form: str, people: bool) -> list[CodebookEntry]:
-    """What everything in the files of a study is, with the tables of people or without."""
+    """Return the codebook entries of a study's export."""
     tables = {name: sheet.columns for name, sheet in _sheets(store, study).items()}
     entries: list[CodebookEntry] = []
     if form in LINES:
         tables = {}
         name, keys = LINES[form]
         entries += [
-            CodebookEntry(name, key, "", kind, "", said) for key, (kind, said) in keys.items()
+            CodebookEntry(name, key, "", kind, "", meaning) for key, (kind, meaning) in keys.items()
         ]
     tables |= PEOPLE if people else {}
     return entries + [
-        CodebookEntry(name, one.name, one.game, one.type, one.range, one.meaning)
+        CodebookEntry(name, column.name, column.game, column.type, column.range, column.meaning)
         for name, columns in tables.items()
-        for one in columns
+        for column in columns
     ]
 
 
 def _write_people(store: Store, study: str, form: str, folder: Path, raw: bool) -> Counter[str]:
-    """Write the tables on the people who took part, and count their rows."""
+    """Write the tables of participants, and count their rows."""
     sheets = {name: Sheet(columns) for name, columns in PEOPLE.items()}
     return _filled(FORMS[form].sink, sheets, people_rows(store, study), folder, raw)
 
 
 def _write_tables(
-    sink: Callable[..., Any], store: Store, study: str, folder: Path, how: Wording, part: Part
+    sink: Callable[..., Any], store: Store, study: str, folder: Path, wording: Wording, part: Part
 ) -> Counter[str]:
-    return _filled(sink, _sheets(store, study), _sources(store, study, part), folder, how.raw_cells)
+    return _filled(
+        sink, _sheets(store, study), _sources(store, study, part), folder, wording.raw_cells
+    )
 
 
 def _filled(
@@ -235,7 +239,7 @@ def _filled(
     folder: Path,
     raw: bool,
 ) -> Counter[str]:
-    """Write tables from what their rows are read from, and count the rows."""
+    """Write tables from the sources of their rows, and count the rows."""
     rows = Counter(dict.fromkeys(sheets, 0))
     with ExitStack() as stack:
         sinks = {name: stack.enter_context(sink(folder, name, sheet.types, raw=raw))
@@ -247,63 +251,69 @@ def _filled(
 
 
 def _sources(store: Store, study: str, part: Part) -> Iterator[tuple[str, Any]]:
-    """What the rows of the tables are read from, match by match."""
+    """Yield the table and source of each row, match by match."""
     judges = judges_of(store, study)
-    standing, bought = Standing(store, study), Buyers.of_study(store, study)
+    standing, purchases = Standing(store, study), Buyers.of_study(store, study)
     for record, ledger in _records(store, study, part):
-        match = MatchRow(standing.of(record), record, bought.of_match(record.id))
-        buyers = iter(bought.of(record))
+        match = MatchRow(standing.of(record), record, purchases.of_match(record.id))
+        buyers = iter(purchases.of(record))
         yield "matches", match
         for answer in record.answers:
             yield "answers", AnswerRow(match, answer)
             for attempt, call in enumerate(answer.calls):
                 yield "calls", CallRow(
-                    match, answer.request, answer.seat, attempt, call["sending"], "answered",
+                    match, answer.request, answer.actor, attempt, call["sending"], "answered",
                     call["call"], call["reply"] or {}, call.get("sent"), call.get("received"),
                     next(buyers)[2],
                 )  # fmt: skip
         for call in ledger:
             yield "calls", CallRow(
-                match, call["request"], call["seat"], call["attempt"], call["try"], call["state"],
+                match, call["request"], call["actor"], call["attempt"], call["try"], call["state"],
                 call["call"], call["reply"] or {}, call["sent"], call["received"],
                 call["bought_by"],
             )  # fmt: skip
-        for one in read_judgements(store, match_id=record.id) if judges else ():
-            if one.judge in judges:
-                yield "judgements", JudgementRow(match, one, judges[one.judge])
+        for judgement in read_judgements(store, match_id=record.id) if judges else ():
+            if judgement.judge in judges:
+                yield "judgements", JudgementRow(match, judgement, judges[judgement.judge])
 
 
 def _records(
     store: Store, study: str, part: Part
 ) -> Iterator[tuple[MatchRecord, list[dict[str, Any]]]]:
-    """The records of a study, or of a part of it, each with its calls that no answer has."""
+    """Yield a study's records, or those of a part, each with its open calls."""
     open_ = store.with_open_calls()
     for record in store.records(study, bodies=True, past=True, where=of_part(part)):
         yield record, store.open_calls(record.id) if record.id in open_ else []
 
 
-def _write_lines(store: Store, study: str, folder: Path, _how: Wording, part: Part) -> Counter[str]:
+def _write_lines(
+    store: Store, study: str, folder: Path, _wording: Wording, part: Part
+) -> Counter[str]:
     count = 0
-    standing, bought = Standing(store, study), Buyers.of_study(store, study)
+    standing, buyers = Standing(store, study), Buyers.of_study(store, study)
     with (folder / "matches.jsonl").open("w", encoding="utf-8", newline="") as file:
         for record, ledger in _records(store, study, part):
             data = standing.of(record)._asdict() | record.as_json()
-            data["forfeits"] = [one._asdict() for one in record.forfeits]
-            data["bought_by"] = bought.of_match(record.id) or None
-            said = [one.as_json() for one in read_judgements(store, match_id=record.id)]
-            data |= {"judgements": said} if said else {}
+            data["forfeits"] = [forfeit._asdict() for forfeit in record.forfeits]
+            data["bought_by"] = buyers.of_match(record.id) or None
+            judgements = [
+                judgement.as_json() for judgement in read_judgements(store, match_id=record.id)
+            ]
+            data |= {"judgements": judgements} if judgements else {}
             file.write(standard_json(data | ({"open_calls": ledger} if ledger else {})) + "\n")
             count += 1
     return Counter(matches=count)
 
 
-def _write_chats(store: Store, study: str, folder: Path, how: Wording, part: Part) -> Counter[str]:
+def _write_chats(
+    store: Store, study: str, folder: Path, wording: Wording, part: Part
+) -> Counter[str]:
     count = 0
     standing = Standing(store, study)
     with (folder / "chats.jsonl").open("w", encoding="utf-8", newline="") as file:
         for record in store.records(study, bodies=True, where=of_part(part)):
             if record.over and not standing.of(record).dropped:
-                for chat in chats(record, how.style):
+                for chat in chats(record, wording.style):
                     file.write(standard_json(chat.as_json()) + "\n")
                     count += 1
     return Counter(chats=count)
@@ -313,16 +323,16 @@ LINES: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
     "jsonl": ("matches", RECORD),
     "chats": ("chats", CHAT),
 }
-"""Formats with a JSON object a line: what a line is of, and its keys."""
+"""The file and keys of formats with one JSON object per line."""
 
 
 class Form(NamedTuple):
-    """How a study is written in a format.
+    """The functions that write a format.
 
     Attributes:
         write: writes the files of a study, or of a part of it, to a folder, and counts rows.
-        join: makes one file of those of several parts.
-        sink: takes the rows of a table.
+        join: joins the files of several parts.
+        sink: writes the rows of a table.
     """
 
     write: Callable[[Store, str, Path, Wording, Part], Counter[str]]

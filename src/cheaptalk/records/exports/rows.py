@@ -1,4 +1,4 @@
-"""Rows of exported tables: what each is read from, and the columns that all games share."""
+"""Rows of exported tables: their sources, and the columns that all games share."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -26,13 +26,13 @@ FAILURES = " | ".join(Failure)
 ROUTES = " | ".join(get_args(Route))
 STATES = "sent | answered | failed | unresolved"
 
-PLACES = "The place that the seat belongs to: what one player fills."
-ROLES = "The role of that place: the part that strategies are written for."
+SEAT = "The seat of the actor: the position that one player fills."
+ROLE = "The role of that seat, such as buyer."
 
 
 @dataclass
 class MatchRow:
-    """What a row of matches is read from."""
+    """The source of a row of matches."""
 
     stand: Stand
     record: MatchRecord
@@ -54,54 +54,54 @@ class MatchRow:
 
     @cached_property
     def result(self) -> Result | None:
-        """What measures see; None of a match that did not finish."""
+        """The result for metrics; None if the match did not finish."""
         return self.record.result() if self.record.status is Status.FINISHED else None
 
-    def role(self, seat: str) -> str:
-        """The role of a seat."""
-        return self.record.places[self.record.place_of(seat)]
+    def role(self, actor: str) -> str:
+        """Return the role of an actor."""
+        return self.record.roles[self.record.seat_of(actor)]
 
     def source(self, key: str) -> Any:
         return (self.record.body.get("source") or {}).get(key)
 
-    def label(self, place: str) -> str | None:
-        return self.record.label(place) if place in self.record.seats else None
+    def label(self, seat: str) -> str | None:
+        return self.record.label(seat) if seat in self.record.seats else None
 
-    def settings(self, place: str) -> Mapping[str, Any] | None:
-        """All settings of the player who fills a place; None where there is no such place."""
-        return self.record.seats[place]["spec"] if place in self.record.seats else None
+    def settings(self, seat: str) -> Mapping[str, Any] | None:
+        """Return all settings of the player in a seat; None if there is no such seat."""
+        return self.record.seats[seat]["spec"] if seat in self.record.seats else None
 
-    def seat_kind(self, place: str) -> str | None:
-        """The key that tells the kind of that player, of the kinds that are registered."""
-        settings = self.settings(place) or {}
+    def seat_kind(self, seat: str) -> str | None:
+        """Return the kind of the player in a seat."""
+        settings = self.settings(seat) or {}
         return next((key for key in SEATS if settings.get(key) is not None), None)
 
-    def model(self, place: str) -> str | None:
-        """That player's model string; None where it is no model."""
-        return (self.settings(place) or {}).get("model")
+    def model(self, seat: str) -> str | None:
+        """Return the player's model string; None if it is not a model."""
+        return (self.settings(seat) or {}).get("model")
 
     def forfeited(self, key: str) -> str | None:
-        """One thing of all who forfeited it."""
-        return ", ".join(getattr(one, key) for one in self.record.forfeits) or None
+        """Return one attribute of all forfeits."""
+        return ", ".join(getattr(forfeit, key) for forfeit in self.record.forfeits) or None
 
-    def payoff(self, place: str) -> float | None:
-        return (self.record.payoffs or {}).get(place)
+    def payoff(self, seat: str) -> float | None:
+        return (self.record.payoffs or {}).get(seat)
 
-    def measured(self, of: Callable[[Result], float | None]) -> float | None:
-        return None if self.result is None else of(self.result)
+    def metric_value(self, compute: Callable[[Result], float | None]) -> float | None:
+        return None if self.result is None else compute(self.result)
 
-    def count(self, place: str, kind: str) -> int | None:
-        """How many questions to a place ended as this kind; None where there is no such place, or
-        where nobody knows at which try the answers of an imported match were valid.
+    def count(self, seat: str, kind: str) -> int | None:
+        """Count the requests to a seat that ended as this kind; None if there is no such seat, or
+        for valid answers of an imported match, because the number of tries is unknown.
         """
-        if place not in self.record.seats or (self.record.imported and kind in VALID):
+        if seat not in self.record.seats or (self.record.imported and kind in VALID):
             return None
-        return self.record.kinds.get(place, {}).get(kind, 0)
+        return self.record.kinds.get(seat, {}).get(kind, 0)
 
 
 @dataclass
 class _OfMatch:
-    """What a row is read from that tells of a part of a match."""
+    """The source of a row that describes a part of a match."""
 
     match: MatchRow
 
@@ -112,21 +112,21 @@ class _OfMatch:
 
 @dataclass
 class AnswerRow(_OfMatch):
-    """What a row of answers is read from."""
+    """The source of a row of answers."""
 
     answer: AnswerRecord
 
     @property
     def kind(self) -> str | None:
-        """What became of the question; None of an imported answer that is valid, as nobody knows
-        at which try.
+        """The kind of the answer; None for valid imported answers, because the number of tries is
+        unknown.
         """
         unknown = self.match.record.imported and self.answer.kind in VALID
         return None if unknown else self.answer.kind.value
 
     @cached_property
     def replies(self) -> list[Mapping[str, Any]]:
-        """The replies to all calls that the answer took."""
+        """The responses of all calls for the answer."""
         return [call["reply"] for call in self.answer.calls if call.get("reply")]
 
     def last(self, key: str) -> Any:
@@ -134,29 +134,29 @@ class AnswerRow(_OfMatch):
 
     @property
     def latency(self) -> float | None:
-        """Seconds over all calls."""
+        """Seconds, summed over all calls."""
         return sum(reply.get("seconds", 0.0) for reply in self.replies) if self.replies else None
 
     @property
     def dollars(self) -> float | None:
-        """Dollars over all calls; None where one is not known."""
+        """Dollars, summed over all calls; None if any is unknown."""
         costs = [cost_of(reply) for reply in self.replies]
         if not costs or any(cost.unpriced for cost in costs):
             return None
         return sum(cost.dollars for cost in costs)
 
     def used(self, key: str) -> int | None:
-        """Tokens over all calls."""
+        """Return tokens, summed over all calls."""
         tokens = [reply.get("usage", {}).get(key, 0) for reply in self.replies]
         return sum(tokens) if tokens else None
 
 
 @dataclass
 class CallRow(_OfMatch):
-    """What a row of calls is read from."""
+    """The source of a row of calls."""
 
     request: int
-    seat: str
+    actor: str
     attempt: int
     sending: int
     state: str
@@ -168,16 +168,16 @@ class CallRow(_OfMatch):
 
     @property
     def endpoint(self) -> str | None:
-        """The address in the model string; one with a password in it is no model string."""
-        found = re.search(r"@(https?://\S+)$", self.call.get("model", ""))
-        return found[1] if found else None
+        """The address in the model string, if it has one."""
+        match = re.search(r"@(https?://\S+)$", self.call.get("model", ""))
+        return match[1] if match else None
 
     def used(self, key: str) -> Any:
         return self.reply.get("usage", {}).get(key)
 
 
 def moment(seconds: float | None) -> str | None:
-    """A moment in UTC, as ISO 8601 writes it.
+    """Return a time in UTC in ISO 8601 format.
 
     >>> moment(1.5)
     '1970-01-01T00:00:01.500000Z'
@@ -189,7 +189,7 @@ def moment(seconds: float | None) -> str | None:
 
 
 def _moment(name: str, of: str, meaning: str) -> Column:
-    """A column of moments, which an attribute gives in seconds."""
+    """Return a column of times from an attribute in seconds."""
     get = attrgetter(of)
     return Column(name, TEXT, "UTC, ISO 8601", meaning, lambda row: moment(get(row)))
 
@@ -198,212 +198,219 @@ def _match(name: str, type_: str, range_: str, meaning: str, of: str = "") -> Co
     return Column(name, type_, range_, meaning, attrgetter(of or f"record.{name}"))
 
 
-def _told(by: str, name: str, type_: str, range_: str, meaning: str, key: str = "") -> Column:
-    """A column that a method tells by its name."""
-    tell, key = attrgetter(by), key or name
-    return Column(name, type_, range_, meaning, lambda row: tell(row)(key))
+def _from_method(
+    method: str, name: str, type_: str, range_: str, meaning: str, key: str = ""
+) -> Column:
+    """Return a column whose values a method reads by name."""
+    read, key = attrgetter(method), key or name
+    return Column(name, type_, range_, meaning, lambda row: read(row)(key))
 
 
 def _used(name: str, meaning: str) -> Column:
-    return _told("used", name, INTEGER, "tokens", meaning)
+    return _from_method("used", name, INTEGER, "tokens", meaning)
 
 
 MATCH = [
     _match("match_id", TEXT, "", "Hash of everything that defines the match.", "record.id"),
-    _match("study", TEXT, "", "The study that the match is exported with.", "stand.study"),
+    _match("study", TEXT, "", "The exported study.", "stand.study"),
     _match("game", TEXT, "", "The game's name."),
     _match("rules_version", INTEGER, ">= 1", "The version of the game's rules.", "record.version"),
-    _match("deal_key", TEXT, "", "Equal for matches with equal parameters that share a deal; of an "
-           "imported match, its id in the other system."),
-    _match("repeat", INTEGER, ">= 0", "Counts repetitions of a seating on one deal."),
-    _match("status", TEXT, STATUSES, "How far the match has come; only finished ones count, "
-           "and of these none that is dropped."),
+    _match("instance", TEXT, "", "Equal for matches with equal parameters that share an "
+           "instance; for an imported match, its id in the other system.", "record.instance_key"),
+    _match("repeat", INTEGER, ">= 0", "Counts repetitions with the same players on the same "
+           "instance."),
+    _match("status", TEXT, STATUSES, "The status of the match; only finished matches that are not "
+           "dropped are scored."),
     _match("reason", TEXT, "", "Why the match failed, or who forfeited."),
-    _told("forfeited", "forfeited_by", TEXT, "", "The player that forfeited the match; of several, "
-          "with commas between, as in the next two columns.", "player"),
-    _told("forfeited", "forfeited_place", TEXT, "", "Where it sat.", "place"),
-    _told("forfeited", "forfeit_kind", TEXT, KINDS, "What its answer was.", "kind"),
-    _match("dropped", BOOLEAN, "", "Whether the match is no part of the study's measures, by its "
-           "policy for answers that are none.", "stand.dropped"),
-    _match("dropped_because", TEXT, "", "Who gave which such answers.", "stand.dropped_because"),
-    _match("in_place_of", TEXT, "", "The match in whose place this one was played on a fresh deal.",
-           "stand.in_place_of"),
-    _match("planned", BOOLEAN, "", "Whether the study as it now stands has this match; those of "
-           "its earlier forms count for nothing.", "stand.planned"),
-    _match("calls", INTEGER, ">= 0", "How many calls the answers took; 0 until the match has "
-           "ended, as what it took until then stands in the table calls alone."),
-    _match("input_tokens", INTEGER, "tokens", "What those calls sent, as providers count."),
-    _match("output_tokens", INTEGER, "tokens", "What came back, as providers count."),
-    _match("cached_tokens", INTEGER, "tokens", "Those of the input that providers had read before; "
-           "empty where nobody counted."),
-    _match("reasoning_tokens", INTEGER, "tokens", "Those of the output that were spent on "
-           "reasoning; empty where nobody counted."),
-    _match("dollars", NUMBER, ">= 0", "What those calls cost at the prices of the time, as far as "
-           "these were known."),
-    _match("unpriced", INTEGER, ">= 0", "Those calls that cost something nobody knows."),
-    _match("uncounted", INTEGER, ">= 0", "Those calls that took tokens nobody counted."),
-    _match("implausible", INTEGER, ">= 0", "Those calls whose tokens as their servers report them "
-           "cannot be true: our own count stands for them."),
-    Column("bought_by", JSON, "", "The studies that bought those calls, where matches are shared: "
-           "each of these alone counts them in what it cost.",
+    _from_method("forfeited", "forfeited_by", TEXT, "", "The player that forfeited the match; "
+          "several are separated by commas, as in the next two columns.", "player"),
+    _from_method("forfeited", "forfeited_seat", TEXT, "", "The seat of that player.", "seat"),
+    _from_method("forfeited", "forfeit_kind", TEXT, KINDS, "The kind of its answer.", "kind"),
+    _match("dropped", BOOLEAN, "", "Whether the study's policy for invalid answers excludes the "
+           "match from metrics.", "stand.dropped"),
+    _match("dropped_because", TEXT, "", "The invalid answers for which the match is excluded.",
+           "stand.dropped_because"),
+    _match("replaces", TEXT, "", "The match that this replacement match replaces.",
+           "stand.replaces"),
+    _match("planned", BOOLEAN, "", "Whether the match is in the study's current plan; superseded "
+           "matches are not scored.", "stand.planned"),
+    _match("calls", INTEGER, ">= 0", "The number of calls for the answers; 0 before the match "
+           "ends, because its calls are then only in the table of calls."),
+    _match("input_tokens", INTEGER, "tokens", "Input tokens of these calls, as the providers count "
+           "them."),
+    _match("output_tokens", INTEGER, "tokens", "Output tokens of these calls, as the providers "
+           "count them."),
+    _match("cached_tokens", INTEGER, "tokens", "Input tokens that the providers read from their "
+           "caches; empty if unknown."),
+    _match("reasoning_tokens", INTEGER, "tokens", "Output tokens used for reasoning; empty if "
+           "unknown."),
+    _match("dollars", NUMBER, ">= 0", "The cost of these calls at the prices of the time, as far "
+           "as known."),
+    _match("unpriced", INTEGER, ">= 0", "The number of these calls with an unknown cost."),
+    _match("uncounted", INTEGER, ">= 0", "The number of these calls with an unknown token count."),
+    _match("implausible", INTEGER, ">= 0", "The number of these calls with implausible reported "
+           "tokens, for which cheaptalk's own counts are used."),
+    Column("bought_by", JSON, "", "The studies that bought these calls; if matches are shared, "
+           "only these studies include them in their cost.",
            lambda row: list(row.bought_by) or None),
-    _match("finished", NUMBER, "seconds since 1970", "When the match ended or was imported."),
-    _moment("began_at", "record.begun", "When the match began; empty where nobody noted it."),
-    _moment("ended_at", "ended", "When the match ended; empty of imported matches (source_date)."),
-    _moment("imported_at", "imported", "When the match was imported."),
-    _told("record.body.get", "seed", TEXT, "", "The seed of all chance in the match."),
-    _told("record.body.get", "package", TEXT, "", "The version of cheaptalk that recorded the "
+    _match("finished", NUMBER, "seconds since 1970", "End or import of the match."),
+    _moment("began_at", "record.begun", "Start of the match; empty if not recorded."),
+    _moment("ended_at", "ended", "End of the match; empty for imported matches (source_date)."),
+    _moment("imported_at", "imported", "Time of the import."),
+    _from_method("record.body.get", "seed", TEXT, "", "The seed of all random numbers in the "
           "match."),
-    _told("source", "source_system", TEXT, "", "The system that an imported match comes from.",
-          "system"),
-    _told("source", "source_folder", TEXT, "", "Where it lay in the folder that was imported.",
+    _from_method("record.body.get", "package", TEXT, "", "The version of cheaptalk that recorded "
+          "the match."),
+    _from_method("source", "source_system", TEXT, "", "The system that an imported match comes "
+          "from.", "system"),
+    _from_method("source", "source_folder", TEXT, "", "Its location in the imported folder.",
           "folder"),
-    _told("source", "source_date", TEXT, "", "When it was played, as that system wrote it.",
+    _from_method("source", "source_date", TEXT, "", "When it was played, in that system's format.",
           "date"),
 ]  # fmt: skip
 
-MATCHED = [
-    _match("match_id", TEXT, "", "The match: as in the table of matches.", "match.record.id"),
-    _match("study", TEXT, "", "The study that the match is exported with.", "match.stand.study"),
+MATCH_KEYS = [
+    _match("match_id", TEXT, "", "The match, as in the table of matches.", "match.record.id"),
+    _match("study", TEXT, "", "The exported study.", "match.stand.study"),
     _match("game", TEXT, "", "The game's name.", "game"),
 ]
 
-MADE = _used("output_tokens", "What came back, as the provider counts.")
-COUNTED = [
-    MADE,
-    _used("cached_tokens", "Those of the input that the provider had read before."),
-    _used("reasoning_tokens", "Those of the output that were spent on reasoning."),
+OUTPUT_TOKENS = _used("output_tokens", "Output tokens, as the provider counts them.")
+TOKENS = [
+    OUTPUT_TOKENS,
+    _used("cached_tokens", "Input tokens that the provider read from its cache."),
+    _used("reasoning_tokens", "Output tokens used for reasoning."),
 ]
-BOUGHT = _used("input_tokens", "What those calls sent, as the provider counts.")
+INPUT_TOKENS = _used("input_tokens", "Input tokens, as the provider counts them.")
 
 ANSWER = [
-    *MATCHED,
-    _match("request", INTEGER, ">= 0", "The number of the question within the match.",
+    *MATCH_KEYS,
+    _match("request", INTEGER, ">= 0", "The request's number in the match.",
            "answer.request"),
-    _match("seat", TEXT, "", "The seat that answered.", "answer.seat"),
-    Column("place", TEXT, "", PLACES, lambda row: row.match.record.place_of(row.answer.seat)),
-    Column("role", TEXT, "", ROLES, lambda row: row.match.role(row.answer.seat)),
-    Column("player", TEXT, "", "What the study calls the player.",
-           lambda row: row.match.record.label(row.match.record.place_of(row.answer.seat))),
-    _match("kind", TEXT, KINDS, "What became of the question: answered at once, or after being "
-           "asked again; or no answer, finally, and why. Empty of valid answers of imported "
-           "matches, whose number of tries is not known.", "kind"),
-    _match("action", JSON, "", "The whole answer; empty where the seat failed to answer.",
+    _match("actor", TEXT, "", "The actor that answered.", "answer.actor"),
+    Column("seat", TEXT, "", SEAT, lambda row: row.match.record.seat_of(row.answer.actor)),
+    Column("role", TEXT, "", ROLE, lambda row: row.match.role(row.answer.actor)),
+    Column("player", TEXT, "", "The label of the player in the study.",
+           lambda row: row.match.record.label(row.match.record.seat_of(row.answer.actor))),
+    _match("kind", TEXT, KINDS, "The kind of the final answer: valid at once or after retries, or "
+           "invalid and why. Empty for valid answers of imported matches, because the number of "
+           "tries is unknown.", "kind"),
+    _match("action", JSON, "", "The complete action; empty if the actor gave no valid answer.",
            "answer.action"),
-    Column("calls", INTEGER, ">= 0", "How many calls the answer took.",
+    Column("calls", INTEGER, ">= 0", "The number of calls for the answer.",
            lambda row: len(row.answer.calls)),
-    BOUGHT,
-    *COUNTED,
-    _match("dollars", NUMBER, ">= 0", "What those calls cost at the prices of the time; empty "
-           "where nobody knows.", "dollars"),
-    _match("latency", NUMBER, "seconds", "How long those calls took together.", "latency"),
-    _told("last", "model", TEXT, "", "The model id that came back with the last reply."),
-    _told("last", "reply", TEXT, "", "The last reply, character for character.", "text"),
+    INPUT_TOKENS,
+    *TOKENS,
+    _match("dollars", NUMBER, ">= 0", "The cost of these calls at the prices of the time; empty "
+           "if unknown.", "dollars"),
+    _match("latency", NUMBER, "seconds", "The total duration of these calls.", "latency"),
+    _from_method("last", "model", TEXT, "", "The model id in the last response."),
+    _from_method("last", "reply", TEXT, "", "The text of the last response, unchanged.", "text"),
 ]  # fmt: skip
 
 CALL = [
-    *MATCHED,
-    _match("request", INTEGER, ">= 0", "The number of the question within the match.", "request"),
-    _match("seat", TEXT, "", "The seat that was asked.", "seat"),
-    Column("place", TEXT, "", PLACES, lambda row: row.match.record.place_of(row.seat)),
-    Column("role", TEXT, "", ROLES, lambda row: row.match.role(row.seat)),
-    Column("player", TEXT, "", "What the study calls the player.",
-           lambda row: row.match.record.label(row.match.record.place_of(row.seat))),
-    _match("attempt", INTEGER, ">= 0", "The call's place within the answer.", "attempt"),
-    _match("sending", INTEGER, ">= 1", "Counts sendings of the same call.", "sending"),
-    _match("state", TEXT, STATES, "What came of the sending; an unresolved one was under way when "
-           "its run was cut off, as a sent one was if no run is under way.", "state"),
-    _told("call.get", "asked_model", TEXT, "", "The model that was asked; empty where a person "
-          "was.", "model"),
-    _told("call.get", "settings", JSON, "", "The settings that were sent."),
-    _told("call.get", "messages", JSON, "", "The conversation that was sent."),
-    _told("call.get", "form", JSON, "", "The form of the answer that was asked for: its name, its "
-          "JSON schema, and the route that was wanted."),
-    _told("reply.get", "route", TEXT, ROUTES, "How the form was asked for: as the provider's own "
-          "schema, as a tool that was offered, or in words."),
-    _told("reply.get", "sent", JSON, "", "The settings as they went over the wire."),
-    _match("endpoint", TEXT, "", "The address that the model string names, where it names one.",
+    *MATCH_KEYS,
+    _match("request", INTEGER, ">= 0", "The request's number in the match.", "request"),
+    _match("actor", TEXT, "", "The actor that the request is addressed to.", "actor"),
+    Column("seat", TEXT, "", SEAT, lambda row: row.match.record.seat_of(row.actor)),
+    Column("role", TEXT, "", ROLE, lambda row: row.match.role(row.actor)),
+    Column("player", TEXT, "", "The label of the player in the study.",
+           lambda row: row.match.record.label(row.match.record.seat_of(row.actor))),
+    _match("call_index", INTEGER, ">= 0", "The call's index in the answer.", "attempt"),
+    _match("attempt", INTEGER, ">= 1", "Counts the attempts to send the call.", "sending"),
+    _match("state", TEXT, STATES, "The state of the attempt; unresolved ones, and sent ones if no "
+           "run is active, were in flight when their run was killed.", "state"),
+    _from_method("call.get", "requested_model", TEXT, "", "The requested model; empty for "
+          "a person.", "model"),
+    _from_method("call.get", "settings", JSON, "", "The settings of the call."),
+    _from_method("call.get", "messages", JSON, "", "The messages that were sent."),
+    _from_method("call.get", "form", JSON, "", "The requested format of the answer: its name, its "
+          "JSON schema, and the requested route."),
+    _from_method("reply.get", "route", TEXT, ROUTES, "How the format was requested: with the "
+          "provider's own schema option, as a tool, or in the prompt."),
+    _from_method("reply.get", "sent", JSON, "", "The settings as transmitted."),
+    _match("endpoint", TEXT, "", "The address in the model string, if it has one.",
            "endpoint"),
     _match("bought_by", TEXT, "", "The study that sent it.", "bought_by"),
-    _moment("sent_at", "sent", "When it was sent; empty where nobody noted it."),
-    _moment("answered_at", "received", "When its reply was recorded; empty where none came, or "
-            "nobody noted it."),
+    _moment("sent_at", "sent", "When it was sent; empty if not recorded."),
+    _moment("answered_at", "received", "When its response was recorded; empty if there is none or "
+            "the time was not recorded."),
     Column("page", JSON, "", "What a person was shown, and the form to fill in.",
            lambda row: None if "messages" in row.call else row.call),
-    _told("reply.get", "reply", TEXT, "", "The reply, character for character; empty where none "
-          "came.", "text"),
-    _told("reply.get", "failure", TEXT, FAILURES, "Why there is no reply."),
-    _told("reply.get", "detail", TEXT, "", "The provider's own words about a failure."),
-    _told("reply.get", "model", TEXT, "", "The model id that came back."),
-    _told("reply.get", "fingerprint", TEXT, "", "What the provider calls the system behind it."),
-    _told("reply.get", "status", INTEGER, "", "The HTTP status of a failure that came with one."),
-    _told("reply.get", "tools", JSON, "", "The tools that the model called, by name."),
-    _told("reply.get", "reasoning", TEXT, "", "The model's reasoning, where the provider "
-          "gives it."),
-    _told("reply.get", "cached", BOOLEAN, "", "Whether it was bought before, and came from the "
-          "cache."),
-    _told("reply.get", "batch", BOOLEAN, "", "Whether it came from a provider's batch."),
-    _told("reply.get", "finish", TEXT, "", "The provider's reason for ending the reply."),
-    _used("input_tokens", "What was sent, as the provider counts."),
-    *COUNTED,
-    _told("reply.get", "reported", TEXT, "", "What the server said of tokens, as JSON, where that "
-          "cannot be true: the counts are then our own."),
-    _told("reply.get", "dollars", NUMBER, ">= 0", "What it cost at the prices of the time; empty "
-          "where nobody knows."),
-    _told("reply.get", "latency", NUMBER, "seconds", "From sending to the last byte.", "seconds"),
+    _from_method("reply.get", "reply", TEXT, "", "The text of the response, unchanged; empty if "
+          "there is none.", "text"),
+    _from_method("reply.get", "failure", TEXT, FAILURES, "Why there is no response."),
+    _from_method("reply.get", "detail", TEXT, "", "The provider's message about a failure."),
+    _from_method("reply.get", "model", TEXT, "", "The model id in the response."),
+    _from_method("reply.get", "fingerprint", TEXT, "", "The provider's fingerprint of its system."),
+    _from_method("reply.get", "status", INTEGER, "", "The HTTP status of a failure, if any."),
+    _from_method("reply.get", "tools", JSON, "", "The names of tools that the model called."),
+    _from_method("reply.get", "reasoning", TEXT, "", "The model's reasoning, if the provider "
+          "returns it."),
+    _from_method("reply.get", "cached", BOOLEAN, "", "Whether the response came from the cache."),
+    _from_method("reply.get", "batch", BOOLEAN, "", "Whether it came from a provider's batch."),
+    _from_method("reply.get", "finish", TEXT, "", "The provider's finish reason."),
+    _used("input_tokens", "Input tokens, as the provider counts them."),
+    *TOKENS,
+    _from_method("reply.get", "reported", TEXT, "", "The token counts that the server reported, as "
+          "JSON, if they are implausible: cheaptalk's own counts are then used."),
+    _from_method("reply.get", "dollars", NUMBER, ">= 0", "The cost at the prices of the time; "
+          "empty if unknown."),
+    _from_method("reply.get", "latency", NUMBER, "seconds", "From sending to the last byte.",
+          "seconds"),
 ]  # fmt: skip
 
 
 @dataclass
 class JudgementRow(_OfMatch):
-    """What a row of judgements is read from."""
+    """The source of a row of judgements."""
 
     judgement: Judgement
     spec: Mapping[str, Any]
 
     @property
-    def place(self) -> str | None:
-        """The place of who is judged; none where a match is."""
+    def seat(self) -> str | None:
+        """The seat of the judged actor; None if the match is judged."""
         return self.match.record.at.get(self.judgement.item.rpartition("/")[2])
 
     def used(self, key: str) -> Any:
         return getattr(self.judgement.cost.usage, key)
 
-    def said(self, key: str) -> Any:
-        """A part of the verdict."""
+    def verdict_of(self, key: str) -> Any:
+        """Return a part of the verdict."""
         return (self.judgement.verdict or {}).get(key)
 
     @property
     def request(self) -> int | None:
-        """The number of the judged answer; none where more than an answer is judged."""
+        """The request number of the judged answer; None if the item is not one answer."""
         request, slash, _ = self.judgement.item.partition("/")
         return int(request) if slash else None
 
 
 JUDGEMENT = [
-    *MATCHED,
-    _match("judge", TEXT, "", "Stands for the judge: its rubric, and its model with all settings.",
+    *MATCH_KEYS,
+    _match("judge", TEXT, "", "Identifies the judge: its rubric, and its model with all settings.",
            "judgement.judge"),
-    Column("rubric", TEXT, "", "What the judge was asked, by name.",
+    Column("rubric", TEXT, "", "The name of the rubric.",
            lambda row: row.spec["rubric"]["name"]),
-    Column("judge_model", TEXT, "", "The model that judged.",
+    Column("judge_model", TEXT, "", "The judge's model.",
            lambda row: row.spec["model"]["model"]),
-    _match("item", TEXT, "", "What was judged: a question's number and a seat, a seat, or match.",
+    _match("item", TEXT, "", "The judged item: a request number and an actor, an actor, or match.",
            "judgement.item"),
-    _match("request", INTEGER, ">= 0", "The number of the question whose answer was judged.",
+    _match("request", INTEGER, ">= 0", "The request number of the judged answer.",
            "request"),
-    _match("place", TEXT, "", PLACES, "place"),
-    Column("player", TEXT, "", "What the study calls the player who was judged.",
-           lambda row: row.place and row.match.record.label(row.place)),
-    _match("kind", TEXT, KINDS, "What became of the question to the judge.",
+    _match("seat", TEXT, "", SEAT, "seat"),
+    Column("player", TEXT, "", "The label of the judged player in the study.",
+           lambda row: row.seat and row.match.record.label(row.seat)),
+    _match("kind", TEXT, KINDS, "The kind of the judge's answer.",
            "judgement.kind.value"),
-    _told("said", "category", TEXT, "", "The verdict, of a rubric with categories."),
-    _told("said", "score", INTEGER, "", "The verdict, of a rubric with a scale."),
-    _told("said", "quote", TEXT, "", "The words that decide it, as the judge gives them."),
-    _told("said", "reason", TEXT, "", "The judge's reason."),
-    Column("calls", INTEGER, ">= 0", "How many calls the verdict took.",
+    _from_method("verdict_of", "category", TEXT, "", "The verdict, for a rubric with categories."),
+    _from_method("verdict_of", "score", INTEGER, "", "The verdict, for a rubric with a scale."),
+    _from_method("verdict_of", "quote", TEXT, "", "The decisive passage, quoted."),
+    _from_method("verdict_of", "reason", TEXT, "", "The judge's reason."),
+    Column("calls", INTEGER, ">= 0", "The number of calls for the verdict.",
            lambda row: len(row.judgement.calls)),
-    BOUGHT,
-    MADE,
+    INPUT_TOKENS,
+    OUTPUT_TOKENS,
     _match("made", NUMBER, "seconds since 1970", "When the verdict was stored.", "judgement.made"),
 ]  # fmt: skip

@@ -17,89 +17,89 @@ from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.display import spreadsheet_text
 
 BATCH = 5_000
-"""Rows that are held in memory before they are written to Parquet."""
+"""Rows kept in memory before they are written to Parquet."""
 
 
 Sink: TypeAlias = Callable[[Sequence[Any]], None]
-"""Takes rows, one after the other, their values in the order of the columns."""
+"""Writes a row; its values are in the order of the columns."""
 Reader: TypeAlias = Callable[[Any], Any]
-"""Reads a column's value off a row's source; None where there is none."""
+"""Reads a column's value from a row's source; returns None if there is none."""
 Writer: TypeAlias = Callable[[Any], Any]
-"""Makes a value that is there one of a column's type."""
+"""Converts a value to a column's type."""
 
 
 class Sheet:
-    """A table: its columns, some of which belong to one game only.
+    """A table with its columns, some of which belong to only one game.
 
     Attributes:
-        types: the type of each column, by name, in order; text where games differ.
+        types: the type of each column by name, in order; text if games differ.
     """
 
     def __init__(self, columns: Iterable[Column]) -> None:
         self.columns = list(columns)
         self.types: dict[str, str] = {}
         for column in self.columns:
-            known = self.types.setdefault(column.name, column.type)
-            if known != column.type:
-                both = {known, column.type} == {INTEGER, NUMBER}
+            type_ = self.types.setdefault(column.name, column.type)
+            if type_ != column.type:
+                both = {type_, column.type} == {INTEGER, NUMBER}
                 self.types[column.name] = NUMBER if both else TEXT
         self._of_game: dict[str, list[tuple[int, Reader, Writer]]] = {}
 
     def row(self, source: Any) -> list[Any]:
-        """The values of a row, in the order of the columns."""
+        """Return the values of a row, in the order of the columns."""
         cells: list[Any] = [None] * len(self.types)
-        for place, read, write in self._readers(source.game):
-            found = read(source)
-            if found is not None:
-                cells[place] = write(found)
+        for index, read, write in self._readers(source.game):
+            value = read(source)
+            if value is not None:
+                cells[index] = write(value)
         return cells
 
     def _readers(self, game: str) -> list[tuple[int, Reader, Writer]]:
-        """For each column that a game has: where it stands, how it is read, and made a value."""
+        """Return the index, reader and writer of each column of a game."""
         if game not in self._of_game:
-            places = {name: place for place, name in enumerate(self.types)}
+            indices = {name: index for index, name in enumerate(self.types)}
             self._of_game[game] = [
-                (places[one.name], one.of, VALUES[self.types[one.name]])
-                for one in self.columns
-                if one.game in ("", game)
+                (indices[column.name], column.of, VALUES[self.types[column.name]])
+                for column in self.columns
+                if column.game in ("", game)
             ]
         return self._of_game[game]
 
 
-def _text(found: Any) -> str:
-    return _holdable(found if isinstance(found, str) else _json(found))
+def _text(value: Any) -> str:
+    return _holdable(value if isinstance(value, str) else _json(value))
 
 
-def _json(found: Any) -> str:
-    return _holdable(standard_json(found, ensure_ascii=False))
+def _json(value: Any) -> str:
+    return _holdable(standard_json(value, ensure_ascii=False))
 
 
 def _holdable(text: str) -> str:
-    """A plain text that UTF-8 can hold: halves of surrogate pairs are escaped."""
+    """Escape unpaired surrogates, which UTF-8 can't encode."""
     if type(text) is str and text.isascii():
         return text
     return text.encode(errors="backslashreplace").decode()
 
 
-def _number(found: Any) -> float | None:
-    """A number; an undefined one is none."""
-    return None if math.isnan(found) else float(found)
+def _number(value: Any) -> float | None:
+    """Return a float; None for NaN."""
+    return None if math.isnan(value) else float(value)
 
 
-def _same(found: Any) -> Any:
-    return _holdable(found) if isinstance(found, str) else found
+def _same(value: Any) -> Any:
+    return _holdable(value) if isinstance(value, str) else value
 
 
 VALUES: Mapping[str, Writer] = {
     TEXT: _text, JSON: _json, NUMBER: _number, INTEGER: _same, BOOLEAN: _same,
 }  # fmt: skip
-"""What a value that is there becomes in a column of each type."""
+"""The function that converts a value to each type."""
 
 
 class _Unquoted:
-    """A cell that the csv module takes for a number, and writes without quotes.
+    """A cell that the csv module treats as a number and writes without quotes.
 
-    Python 3.12's ``csv.QUOTE_STRINGS`` will do for absent values; Python 3.11 lacks it.
+    Python 3.12 has ``csv.QUOTE_STRINGS`` for missing values; Python 3.11 lacks it.
     """
 
     def __init__(self, text: str) -> None:
@@ -109,7 +109,7 @@ class _Unquoted:
         return self.text
 
     def __float__(self) -> float:
-        raise TypeError("this cell is no number")
+        raise TypeError("this cell is not a number")
 
 
 ABSENT = _Unquoted("")
@@ -117,10 +117,10 @@ BOOLEANS = {True: _Unquoted("true"), False: _Unquoted("false")}
 
 
 def csv_writer(file: TextIO, *, raw: bool = False) -> Sink:
-    """Return what writes rows to a CSV file: text in quotes, and nothing for an absent value.
+    """Return a function that writes rows to a CSV file: text is quoted, missing values are empty.
 
     Args:
-        raw: write texts as they are, even those that a spreadsheet takes for formulas.
+        raw: write texts unchanged, even those that a spreadsheet interprets as formulas.
     """
     write = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n").writerow
 
@@ -149,7 +149,7 @@ def csv_line(row: Iterable[Any], *, raw: bool = False) -> str:
 
 
 def bare_csv(rows: Iterable[Iterable[str]]) -> str:
-    """Texts as CSV with quotes only where they must be, as platforms that pay people read it.
+    """Return CSV with quotes only where necessary, as payment platforms expect it.
 
     >>> print(bare_csv([["5f0c", "1.50"], ["=1+1", "a,b"]]), end="")
     5f0c,1.50
@@ -166,7 +166,7 @@ def bare_csv(rows: Iterable[Iterable[str]]) -> str:
 def csv_sink(
     folder: Path, name: str, types: dict[str, str], *, raw: bool = False
 ) -> Iterator[Sink]:
-    """A CSV file (RFC 4180, UTF-8) in a folder."""
+    """Write a CSV file (RFC 4180, UTF-8) in a folder."""
     with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
         csv_writer(file)([*types])
         yield csv_writer(file, raw=raw)
@@ -176,15 +176,15 @@ def csv_sink(
 def lines_sink(
     folder: Path, name: str, types: dict[str, str], *, raw: bool = True
 ) -> Iterator[Sink]:
-    """A file of JSON lines in a folder: an object a row, all of its texts as they are."""
+    """Write a file with one JSON object per row in a folder; texts are always unchanged."""
     del raw
     nested = [type_ == JSON for type_ in types.values()]
     with (folder / f"{name}.jsonl").open("w", encoding="utf-8", newline="") as file:
 
         def add(row: Sequence[Any]) -> None:
             values = (
-                data_of(found) if is_nested and found is not None else found
-                for found, is_nested in zip(row, nested, strict=True)
+                data_of(value) if is_nested and value is not None else value
+                for value, is_nested in zip(row, nested, strict=True)
             )  # fmt: skip
             file.write(standard_json(dict(zip(types, values, strict=True))) + "\n")
 
@@ -192,7 +192,7 @@ def lines_sink(
 
 
 def polars() -> ModuleType:
-    """The polars package.
+    """Import and return polars.
 
     Raises:
         CheaptalkError: it is not installed.
@@ -200,16 +200,16 @@ def polars() -> ModuleType:
     try:
         return import_module("polars")
     except ImportError:
-        raise CheaptalkError('Parquet needs polars: pip install "cheaptalk[analysis]"') from None
+        raise CheaptalkError('Parquet requires polars: pip install "cheaptalk[analysis]"') from None
 
 
 @contextmanager
 def parquet_sink(
     folder: Path, name: str, types: dict[str, str], *, raw: bool = True
 ) -> Iterator[Sink]:
-    """A Parquet file in a folder: rows go to files of their own, which are joined at the end.
+    """Write a Parquet file in a folder from several temporary files.
 
-    No spreadsheet takes a text in it for a formula, so it holds all of them raw.
+    Texts are always unchanged, because spreadsheets don't interpret them as formulas.
     """
     del raw
     pl = polars()
@@ -236,16 +236,16 @@ def parquet_sink(
         batch.unlink()
 
 
-def join_parquet(parts: Sequence[Path], whole: Path) -> None:
-    """Make one Parquet file of several of the same columns."""
-    polars().scan_parquet(parts).sink_parquet(whole)
+def join_parquet(parts: Sequence[Path], target: Path) -> None:
+    """Join Parquet files with the same columns."""
+    polars().scan_parquet(parts).sink_parquet(target)
 
 
-def join_text(parts: Sequence[Path], whole: Path, headings: int = 0) -> None:
-    """Make one text of several, which begin with as many lines of headings: these stand once."""
-    with whole.open("wb") as joined:
+def join_text(parts: Sequence[Path], target: Path, headings: int = 0) -> None:
+    """Join text files; only the first keeps its heading lines."""
+    with target.open("wb") as file:
         for number, part in enumerate(parts):
             with part.open("rb") as lines:
                 for _ in range(headings if number else 0):
                     lines.readline()
-                shutil.copyfileobj(lines, joined, length=1 << 20)
+                shutil.copyfileobj(lines, file, length=1 << 20)

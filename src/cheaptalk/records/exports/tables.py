@@ -1,4 +1,4 @@
-"""The tables of an export: matches, answers and calls, with the columns of their games."""
+"""The export tables of matches and answers, with the columns of their games."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,101 +18,114 @@ from cheaptalk.records.exports.columns import (
     settled,
 )
 from cheaptalk.records.exports.rows import ANSWER, MATCH
-from cheaptalk.rules import GameBox
+from cheaptalk.rules import GameSpec
 
-GROUPS = ("parameter", "deal", "player", "outcome", "payoff", "measure", "answers")
-"""Kinds of columns that games have of their own in the table of matches, in order."""
+GROUPS = ("parameter", "instance", "player", "outcome", "payoff", "metric", "answers")
+"""Kinds of game-specific columns in the table of matches, in order."""
 
 PLAYER = (
-    ("player", TEXT, "label", "What the study calls the player who fills {}."),
-    ("kind", TEXT, "seat_kind", "Which kind of player fills {}, as rosters write it."),
-    ("model", TEXT, "model", "The model string of the player who fills {}; empty if it is none."),
-    ("settings", JSON, "settings", "All settings that make the player who fills {}."),
+    ("player", TEXT, "label", "The label of the player in seat {}."),
+    ("kind", TEXT, "seat_kind", "The kind of the player in seat {}, as in rosters."),
+    ("model", TEXT, "model", "The model string of the player in seat {}; empty if it is no model."),
+    ("settings", JSON, "settings", "All settings of the player in seat {}."),
 )
-"""What is told of a place's player: the column's name and type, how it is read, and its meaning."""
+"""Columns that describe a seat's player: name, type, method that reads them, and meaning."""
 
 
 def match_columns(
-    boxes: Sequence[GameBox], places: Mapping[str, Sequence[str]] | None = None
+    game_specs: Sequence[GameSpec], seats: Mapping[str, Sequence[str]] | None = None
 ) -> list[Column]:
-    """The columns of the table of matches for these games: a row a match.
+    """Return the columns of the table of matches for some games.
 
     Args:
-        places: of a study's games, over all its configurations; others have their default ones.
+        seats: seats of a study's games, over all its configurations; by default, those of each
+            game's default configuration.
     """
-    seated = {box.name: list(box.rules().places) for box in boxes} | dict(places or {})
-    found = [column for box in boxes for column in _of_match(box, seated[box.name])]
-    return settled([*MATCH, *sorted(found, key=lambda column: GROUPS.index(column.group))])
+    seats_by_game = {
+        game_spec.name: list(game_spec.rules().seats) for game_spec in game_specs
+    } | dict(seats or {})
+    columns = [
+        column
+        for game_spec in game_specs
+        for column in _of_match(game_spec, seats_by_game[game_spec.name])
+    ]
+    return settled([*MATCH, *sorted(columns, key=lambda column: GROUPS.index(column.group))])
 
 
-def answer_columns(boxes: Sequence[GameBox]) -> list[Column]:
-    """The columns of the table of answers for these games: a row an answer."""
-    return settled([*ANSWER, *(column for box in boxes for column in _actions(box))])
+def answer_columns(game_specs: Sequence[GameSpec]) -> list[Column]:
+    """Return the columns of the table of answers for some games."""
+    return settled(
+        [*ANSWER, *(column for game_spec in game_specs for column in _actions(game_spec))]
+    )
 
 
-def _roles(box: GameBox, places: Sequence[str]) -> Sequence[str]:
-    """The roles that a field may have a value for each of; none where roles are no places."""
-    return box.rules.roles if list(places) == list(box.rules.roles) else ()
+def _roles(game_spec: GameSpec, seats: Sequence[str]) -> Sequence[str]:
+    """Return the roles for which a field may have one value each; empty if seats differ."""
+    return game_spec.rules.roles if list(seats) == list(game_spec.rules.roles) else ()
 
 
-def _of_match(box: GameBox, places: Sequence[str]) -> Iterator[Column]:
-    """A game's columns in the table of matches: of its data, its places and its measures."""
-    rules = box.rules
+def _of_match(game_spec: GameSpec, seats: Sequence[str]) -> Iterator[Column]:
+    """Yield a game's columns in the table of matches: its data, seats and metrics."""
+    rules = game_spec.rules
     for group, prefix, model, data in (
         ("parameter", "", rules, lambda row: row.record.parameters),
-        ("deal", "deal_", rules.deal_type, lambda row: row.record.body.get("deal")),
+        ("instance", "instance_", rules.instance_type, lambda row: row.record.body.get("instance")),
         ("outcome", "outcome_", rules.outcome_type, lambda row: row.record.outcome),
     ):
-        roles = _roles(box, places)
-        yield from columns_of(model, roles, data, group=group, game=box.name, prefix=prefix)
+        roles = _roles(game_spec, seats)
+        yield from columns_of(model, roles, data, group=group, game=game_spec.name, prefix=prefix)
     meaning = paragraph(inspect.getdoc(rules.payoffs) or "")
     units = rules.payoff_units()
     shared = next(iter(units.values())) if len({*units.values()}) == 1 else ""
-    own = partial(Column, game=box.name)
-    for place in places:
-        for name, type_, key, said in PLAYER:
-            tell = methodcaller(key, place)
-            yield own(f"{name}_{place}", type_, "", said.format(place), tell, "player")
-        payoff = methodcaller("payoff", place)
-        yield own(
-            f"payoff_{place}",
+    game_column = partial(Column, game=game_spec.name)
+    for seat in seats:
+        for name, type_, key, meaning in PLAYER:
+            read = methodcaller(key, seat)
+            yield game_column(f"{name}_{seat}", type_, "", meaning.format(seat), read, "player")
+        payoff = methodcaller("payoff", seat)
+        yield game_column(
+            f"payoff_{seat}",
             NUMBER,
-            units.get(place, shared),
-            f"What {place} got in all. {meaning}",
+            units.get(seat, shared),
+            f"The total payoff of {seat}. {meaning}",
             payoff,
             "payoff",
         )
         for kind in Kind:
-            said = (
-                f"How many questions to {place} ended as {kind}; see kind in the table of answers."
+            description = (
+                f"The number of requests to {seat} that ended as {kind}; see kind in the table of "
+                "answers."
             )
-            count = methodcaller("count", place, kind.value)
-            yield own(f"answers_{place}_{kind}", INTEGER, ">= 0", said, count, "answers")
-    for measure in box.measures.values():
-        unit = measure.published_unit or measure.unit
-        for name, of, counted_in in (
-            ("", measure.of, measure.unit), ("_published", measure.published, unit),
+            count = methodcaller("count", seat, kind.value)
+            name = f"answers_{seat}_{kind}"
+            yield game_column(name, INTEGER, ">= 0", description, count, "answers")
+    for metric in game_spec.metrics.values():
+        unit = metric.published_unit or metric.unit
+        for name, compute, column_unit in (
+            ("", metric.of, metric.unit), ("_published", metric.published, unit),
         ):  # fmt: skip
-            if of is not None:
-                said, value = paragraph(inspect.getdoc(of) or ""), methodcaller("measured", of)
-                yield own(measure.name + name, NUMBER, counted_in, said, value, "measure")
+            if compute is not None:
+                description = paragraph(inspect.getdoc(compute) or "")
+                value = methodcaller("metric_value", compute)
+                full_name = metric.name + name
+                yield game_column(full_name, NUMBER, column_unit, description, value, "metric")
 
 
-def _actions(box: GameBox) -> list[Column]:
-    """A column for each field of the game's actions; what several have in common, once."""
-    found: dict[str, Column] = {}
-    roles = _roles(box, list(box.rules().places))
-    for action in box.rules.actions:
+def _actions(game_spec: GameSpec) -> list[Column]:
+    """Return a column for each field of the game's actions; shared fields appear once."""
+    columns: dict[str, Column] = {}
+    roles = _roles(game_spec, list(game_spec.rules().seats))
+    for action in game_spec.rules.actions:
         for column in columns_of(
-            action, roles, lambda row: row.answer.action, group="action", game=box.name
+            action, roles, lambda row: row.answer.action, group="action", game=game_spec.name
         ):
-            first = found.get(column.name)
-            found[column.name] = column if first is None else _both(first, column)
-    return list(found.values())
+            existing = columns.get(column.name)
+            columns[column.name] = column if existing is None else _both(existing, column)
+    return list(columns.values())
 
 
-def _both(one: Column, other: Column) -> Column:
-    """A column that two actions have in common."""
-    ranges = dict.fromkeys([*one.range.split(" | "), *other.range.split(" | ")])
-    meanings = dict.fromkeys([*one.meaning.split(" / "), other.meaning])
-    return replace(one, range=" | ".join(ranges), meaning=" / ".join(meanings))
+def _both(first: Column, second: Column) -> Column:
+    """Merge a column that two actions have in common."""
+    ranges = dict.fromkeys([*first.range.split(" | "), *second.range.split(" | ")])
+    meanings = dict.fromkeys([*first.meaning.split(" / "), second.meaning])
+    return replace(first, range=" | ".join(ranges), meaning=" / ".join(meanings))

@@ -1,4 +1,4 @@
-"""Taking in games that other systems published.
+"""Imports of games that other systems published.
 
 Each system has an :class:`Importer`, which reads its files into a :class:`Collection`;
 :func:`take_in` stores any collection.

@@ -1,5 +1,5 @@
 from .importers import IMPORTERS, Importer, of_folder
-from .intake import (
+from .importing import (
     NAMED,
     Collection,
     ForeignGame,

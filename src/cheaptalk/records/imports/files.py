@@ -1,4 +1,4 @@
-"""Reading other systems' folders: whatever is wrong with a file is said, never raised as is."""
+"""Reading other systems' folders; problems with files become :class:`Unfit` or :class:`Skipped`."""
 
 import json
 import os
@@ -8,49 +8,51 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from cheaptalk.records.imports.intake import Skipped, Unfit
+from cheaptalk.atomic_files import read_whole
+from cheaptalk.records.imports.importing import Skipped, Unfit
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.errors import shown
-from cheaptalk.whole_files import read_whole
 
 
-def walk(root: Path, closed: list[Skipped]) -> Iterator[tuple[Path, list[str]]]:
-    """The folders at and below a root with the names of their files, all in order.
+def walk(root: Path, unreadable: list[Skipped]) -> Iterator[tuple[Path, list[str]]]:
+    """Yield the folders at and below a root with the names of their files, sorted.
 
     Args:
-        closed: takes up the folders that cannot be read.
+        unreadable: receives the folders that can't be read.
 
     Raises:
-        CheaptalkError: the root is no folder.
+        CheaptalkError: the root is not a folder.
     """
     if not root.is_dir():
-        what = "is a file; name its folder" if root.exists() else "there is no such folder"
-        raise CheaptalkError(f"{root}: {what}")
+        problem = "is a file; name its folder" if root.exists() else "folder does not exist"
+        raise CheaptalkError(f"{root}: {problem}")
 
     def note(error: OSError) -> None:
-        place = place_name(root, Path(error.filename))
-        closed.append(Skipped(place, f"cannot be read: {error.strerror}"))
+        location = place_name(root, Path(error.filename))
+        unreadable.append(Skipped(location, f"cannot be read: {error.strerror}"))
 
-    for here, inner, files in os.walk(root, onerror=note):
-        inner[:] = sorted(name for name in inner if not name.startswith("."))
-        yield Path(here), sorted(name for name in files if not name.startswith("."))
+    for folder, subfolders, files in os.walk(root, onerror=note):
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+        yield Path(folder), sorted(name for name in files if not name.startswith("."))
 
 
 def place_name(root: Path, folder: Path) -> str:
-    """A folder's place below the root (the root's own name for itself) as printable text."""
-    place = folder.relative_to(root).as_posix()
-    return os.fsencode(folder.resolve().name if place == "." else place).decode(errors="replace")
+    """Return a folder's path relative to the root (for the root, its name) as printable text."""
+    location = folder.relative_to(root).as_posix()
+    return os.fsencode(folder.resolve().name if location == "." else location).decode(
+        errors="replace"
+    )
 
 
 def read_text(path: Path) -> str:
-    """A file's text, without a byte order mark.
+    """Return a file's text, without a byte order mark.
 
     Raises:
-        Unfit: it is missing, cannot be read, is not UTF-8, or is no file: a pipe may never end.
+        Unfit: it is missing, unreadable, not UTF-8, or not a regular file.
     """
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
-            raise Unfit(f"{path.name}: is a pipe or a device, and no file")
+            raise Unfit(f"{path.name}: is a pipe or device, not a file")
         return read_whole(path)
     except FileNotFoundError:
         raise Unfit(f"{path.name}: is missing") from None
@@ -61,10 +63,10 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file holds.
+    """Return the contents of a JSON file.
 
     Raises:
-        Unfit: it cannot be read, or is not JSON.
+        Unfit: it can't be read, or is not valid JSON.
     """
     try:
         return json.loads(read_text(path))
@@ -73,11 +75,11 @@ def read_json(path: Path) -> Any:
 
 
 def faults(error: ValidationError) -> str:
-    """What is wrong with a file's data, in one line: each field and why.
+    """Describe all problems with a file's data in one line.
 
-    Of entries of a list that lack the same, the first is named, and how many more there are.
+    Equal problems of list entries are reported once, with their number.
     """
-    alike: dict[tuple[str, str], list[str]] = {}
+    grouped: dict[tuple[str, str], list[str]] = {}
     for problem in error.errors(include_url=False):
         field = ".".join(map(str, problem["loc"])) or problem["type"]
         message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
@@ -88,8 +90,8 @@ def faults(error: ValidationError) -> str:
         elif problem["type"] == "literal_error":
             message += f", not {shown(problem['input'])}"
         kind = ".".join("" if isinstance(part, int) else part for part in problem["loc"])
-        alike.setdefault((kind, message), []).append(f'"{field}"')
+        grouped.setdefault((kind, message), []).append(f'"{field}"')
     return "; ".join(
-        f"{first}{f' and {len(more):,} more' if more else ''}: {message}"
-        for (_, message), (first, *more) in alike.items()
+        f"{first}{f' and {len(others):,} more' if others else ''}: {message}"
+        for (_, message), (first, *others) in grouped.items()
     )

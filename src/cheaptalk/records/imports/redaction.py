@@ -1,21 +1,21 @@
-"""Finding people's first names in what was said at a table of two, and taking them out.
+"""Finding and removing first names in messages between two people.
 
-Who sits opposite a person often calls them by name. A name is therefore looked for where English
-puts the one who is spoken to, in the messages sent to a person, and where a person signs:
+Players often address each other by name. Names are therefore searched where English places a form
+of address, in messages sent to a person, and where a person signs:
 
 * after a greeting or thanks: "Hello Ada, ...", "Thank you, Ada!";
 * at the start of a sentence before a comma: "Ada, I can offer ...";
 * between commas, or after the last one: "I see, Ada, that ...", "Take it, Ada!";
 * in a person's own message after "my name is", or at the end: "Best regards, Ada".
 
-A common word is never taken for a name. A name must be capitalised, except between a greeting and
-a comma or the like; without a greeting, a word that the other side also writes in small letters is
-none. What is found is taken out of every message of that game.
+Common words are never treated as names. A name must be capitalized, except between a greeting and a
+comma or similar; without a greeting, a word that the other side also writes in lower case is not a
+name. Names that are found are removed from every message of the game.
 
-This has limits. It is made for English and for names of Latin letters. A name that stands only in
-the middle of a sentence stays, and so does one that is also a word (Will, Grace) unless it is
-greeted; a capitalised word in such a place that is no name goes too. Alice, Bob and John are the
-games' own names and stay. Read what was redacted before publishing it, and name what was missed.
+This has limits. It is made for English and names in Latin letters. It misses a name that occurs
+only in the middle of a sentence, and one that is also a word (Will, Grace) unless it follows a
+greeting; it also removes capitalized words in such places that are not names. Alice, Bob and John
+are the games' own names and are kept. Check the result before publishing it, and pass missed names.
 """
 
 import re
@@ -24,10 +24,10 @@ from collections.abc import Collection, Iterable
 from cheaptalk.rules import CheaptalkError
 
 MARK = "[name]"
-"""What stands in a name's place."""
+"""The replacement of a name."""
 
-OWN = frozenset({"alice", "bob", "john", "jhon"})
-"""The games' own people."""
+GAME_NAMES = frozenset({"alice", "bob", "john", "jhon"})
+"""Names that the games themselves use."""
 
 _NAME = r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*"
 _NAMES = rf"({_NAME}(?: {_NAME})?)"
@@ -78,54 +78,57 @@ COMMON = frozenset(
         """,
     )
 )
-"""Words that stand where names do."""
+"""Words that occur where names do."""
 
 
 def names_to_hide(keep_names: bool, names: Iterable[str]) -> frozenset[str] | None:
-    """The names that an import takes out besides those it finds; None where all are kept.
+    """Return the names to remove besides those that are found; None if all names are kept.
 
     Raises:
-        CheaptalkError: names are to be kept and to be taken out.
+        CheaptalkError: names are both to be kept and to be removed.
     """
-    given = frozenset(names)
-    if keep_names and given:
-        raise CheaptalkError("names are either kept or taken out: give --keep-names or --name")
-    return None if keep_names else given
+    redacted = frozenset(names)
+    if keep_names and redacted:
+        raise CheaptalkError("--keep-names and --redact exclude each other; use one of them")
+    return None if keep_names else redacted
 
 
 def names_said(messages: Iterable[tuple[str, str]], people: Collection[str]) -> set[str]:
-    """The first names that are found in messages, each given with the role that sent it.
+    """Return the first names that occur in messages, given as pairs of role and text.
 
     Args:
-        people: the roles that people played; without any, nothing is looked for.
+        people: the roles that people played; if empty, no names are returned.
     """
-    said = list(messages)
-    heard = [text for role, text in said if any(person != role for person in people)]
-    own = [text for role, text in said if role in people]
-    small = {word for text in heard for word in re.findall(_NAME, text) if word.islower()}
-    sure = _calls((_HAILED,), heard) + _calls((_INTRODUCED, _SIGNED), own)
-    likely = _calls((_THANKED, _OPENING, _AMID), heard)
-    likely = [call for call in likely if not small.intersection(map(str.lower, call))]
-    capitals = [call for call in sure + likely if all(word[0].isupper() for word in call)]
-    return {word for call in _calls((_GREETED,), heard) + capitals for word in call}
+    sent = list(messages)
+    received = [text for role, text in sent if any(person != role for person in people)]
+    written = [text for role, text in sent if role in people]
+    lowercase = {word for text in received for word in re.findall(_NAME, text) if word.islower()}
+    certain = _calls((_HAILED,), received) + _calls((_INTRODUCED, _SIGNED), written)
+    likely = _calls((_THANKED, _OPENING, _AMID), received)
+    likely = [call for call in likely if not lowercase.intersection(map(str.lower, call))]
+    capitals = [call for call in certain + likely if all(word[0].isupper() for word in call)]
+    return {word for call in _calls((_GREETED,), received) + capitals for word in call}
 
 
-def _calls(places: Iterable[re.Pattern[str]], texts: Iterable[str]) -> list[list[str]]:
-    """What stands in places for names, in words; without those that hold a common word."""
-    found = [call.split() for text in texts for place in places for call in place.findall(text)]
-    return [call for call in found if not any(map(_common, call))]
+def _calls(patterns: Iterable[re.Pattern[str]], texts: Iterable[str]) -> list[list[str]]:
+    """Return the words at typical positions of names, without groups with a common word."""
+    calls = [
+        call.split() for text in texts for pattern in patterns for call in pattern.findall(text)
+    ]
+    return [call for call in calls if not any(map(_common, call))]
 
 
 def _common(word: str) -> bool:
-    """Whether a word, or what it is a contraction of, is no name to take out."""
+    """Return whether a word, or the stem of a contraction, is never a name to remove."""
     stem = re.split(r"['\u2019]", word.lower())[0]
-    return stem in COMMON or stem in OWN
+    return stem in COMMON or stem in GAME_NAMES
 
 
 def redact(text: str, names: Collection[str]) -> tuple[str, int]:
-    """The text without these names, and how often one stood there.
+    """Return the text without these names, and the number of replacements.
 
-    A name goes as given, Capitalised and in CAPITALS; in small letters only if given so.
+    Each name is removed as given, capitalized and in upper case, but in lower case only if given
+    so.
     """
     forms = {form for name in names for form in (name, name.capitalize(), name.upper())}
     if not forms:

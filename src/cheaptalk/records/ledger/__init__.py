@@ -1,1 +1,1 @@
-"""The ledger: calls to models, an intent before each, and what they took."""
+"""The ledger: model calls, recorded before they are sent, and their costs."""

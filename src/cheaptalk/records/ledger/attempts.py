@@ -1,4 +1,4 @@
-"""Attempts that brought no answer: timeouts and errors after which a request was repeated."""
+"""Attempts that failed: timeouts and errors after which a call was retried."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -13,11 +13,11 @@ calls, matches = schema.calls, schema.matches
 
 
 class FailedAttempt(NamedTuple):
-    """An attempt whose reply no player acted on.
+    """An attempt whose response no player used.
 
     Attributes:
-        key: the call that it was an attempt of.
-        reply: the failure as recorded; see :class:`.Reply`.
+        key: the call of the attempt.
+        reply: the recorded failure; see :class:`.Reply`.
     """
 
     key: CallKey
@@ -26,12 +26,12 @@ class FailedAttempt(NamedTuple):
 
 @patient
 def failed_attempts(store: StoreReader, study: str) -> dict[str, list[FailedAttempt]]:
-    """Return the failed attempts of calls to models and agents by match, the oldest first.
+    """Return the failed attempts of model and agent calls by match, oldest first.
 
-    A last timeout is not among them, because play acts on it: the record of the match has it.
+    A final timeout is not included, because play acts on it: it is in the match's record.
     """
     query = (
-        sa.select(calls.c.match_id, calls.c.request, calls.c.seat, calls.c.attempt, calls.c.reply)
+        sa.select(calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt, calls.c.reply)
         .join(matches, matches.c.id == calls.c.match_id)
         .where(
             matches.c.number.in_(members_of(study)),

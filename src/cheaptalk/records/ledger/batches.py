@@ -1,7 +1,7 @@
-"""Batches in the store: which calls went to a provider together, and what came of them.
+"""Batches in the store: calls that are sent to a provider together, and their results.
 
-A batch and the intents of its calls are committed together before it is submitted, its replies
-together when it has ended. A kill in between leaves an open batch, which a later run collects.
+A batch and its calls' intents are committed together before it is submitted, and its responses
+together when it has ended. If the run is killed in between, a later run collects the batch.
 """
 
 import time
@@ -21,32 +21,32 @@ batches, calls = schema.batches, schema.calls
 
 
 class Intent(NamedTuple):
-    """A call that is to be sent, as :class:`.CallKey` and plain data."""
+    """A call to be sent: the fields of :class:`.CallKey`, the attempt and the call's data."""
 
     match_id: str
     request: int
-    seat: str
+    actor: str
     attempt: int
     sending: int
     call: dict[str, Any]
 
 
 class BatchCall(NamedTuple):
-    """A call in a batch; its number is what the ledger settles."""
+    """A call in a batch, with its number in the ledger."""
 
     number: int
     call: dict[str, Any]
 
 
 class Batch(NamedTuple):
-    """A batch that is not collected yet.
+    """A batch that has not been collected.
 
     Attributes:
         model: the model string of all its calls.
-        tag: our word for it, which the provider keeps: no other batch has it.
+        tag: a unique name that the provider stores with it.
         planned: when it was committed, in seconds since 1970.
-        calls: the calls in it.
-        name: what the provider calls it; None where nobody knows whether it was submitted.
+        calls: its calls.
+        name: the provider's name for it; None if it may not have been submitted.
     """
 
     id: int
@@ -58,12 +58,12 @@ class Batch(NamedTuple):
 
 
 class BatchSummary(NamedTuple):
-    """A batch, whatever became of it.
+    """A batch in any state.
 
     Attributes:
         state: ``planned``, ``submitted`` or ``collected``.
-        calls: how many are in it.
-        planned, submitted, collected: when, in seconds since 1970; None where it was not.
+        calls: the number of its calls.
+        planned, submitted, collected: times in seconds since 1970; None if not reached.
     """
 
     model: str
@@ -78,28 +78,28 @@ class BatchSummary(NamedTuple):
 def plan_batch(
     connection: sa.Connection, model: str, tag: str, intents: Sequence[Intent], study_id: int | None
 ) -> Batch:
-    """Note a batch that is about to be submitted, with the intents of all its calls.
+    """Record a batch that will be submitted, with the intents of its calls.
 
     Args:
-        study_id: the study that they are charged to.
+        study_id: the study that is charged.
     """
     now = time.time()
     values = {
         "model": model, "tag": tag, "state": "planned", "calls": len(intents), "planned": now,
     }  # fmt: skip
     number = number_of(connection.execute(sa.insert(batches).values(values)))
-    noted = []
+    batch_calls = []
     for intent in intents:
         row = intent._asdict() | {"try": intent.sending, "state": "sent", "sent": now}
         row["study_id"] = study_id
         del row["sending"]
-        made = connection.execute(sa.insert(calls).values(row | {"batch": number}))
-        noted.append(BatchCall(number_of(made), intent.call))
-    return Batch(number, model, tag, now, noted)
+        result = connection.execute(sa.insert(calls).values(row | {"batch": number}))
+        batch_calls.append(BatchCall(number_of(result), intent.call))
+    return Batch(number, model, tag, now, batch_calls)
 
 
 def note_submitted(connection: sa.Connection, batch: Batch, name: str) -> Batch:
-    """Note what the provider calls a batch."""
+    """Record the provider's name for a submitted batch."""
     connection.execute(
         sa.update(batches)
         .where(batches.c.id == batch.id)
@@ -109,7 +109,7 @@ def note_submitted(connection: sa.Connection, batch: Batch, name: str) -> Batch:
 
 
 def note_full(connection: sa.Connection, batch: Batch, tag: str) -> Batch:
-    """Note that the provider had no room for a batch, which is to go out under another tag."""
+    """Record that the provider had no capacity for a batch, which is resubmitted with a new tag."""
     values = {"name": None, "state": "planned", "submitted": None, "tag": tag}
     connection.execute(sa.update(batches).where(batches.c.id == batch.id).values(values))
     return batch._replace(name=None, tag=tag)
@@ -118,7 +118,7 @@ def note_full(connection: sa.Connection, batch: Batch, tag: str) -> Batch:
 def collect(
     connection: sa.Connection, batch: Batch, replies: Iterable[tuple[int, str, Reply | None]]
 ) -> None:
-    """Settle all calls of a batch at once: by number, the state and the reply."""
+    """Record the state and response of all calls of a batch, by call number, in one transaction."""
     now = time.time()
     for number, state, reply in replies:
         written = None if reply is None else reply.model_dump(mode="json", exclude_none=True)
@@ -133,34 +133,36 @@ def collect(
 
 
 def open_batches(store: Store, matches: Iterable[str]) -> list[Batch]:
-    """The batches that are not collected yet and hold calls of these matches."""
+    """Return the uncollected batches with calls of the given matches."""
     query = (
         sa.select(batches, calls.c.id.label("number"), calls.c.match_id, calls.c.call)
         .join(calls, calls.c.batch == batches.c.id)
         .where(batches.c.state != "collected")
         .order_by(batches.c.id, calls.c.id)
     )
-    found: dict[int, Batch] = {}
-    held: dict[int, list[BatchCall]] = {}
-    inside: dict[int, set[str]] = {}
+    by_number: dict[int, Batch] = {}
+    calls_by_batch: dict[int, list[BatchCall]] = {}
+    matches_by_batch: dict[int, set[str]] = {}
     with store.reading() as connection:
         for row in connection.execute(query):
-            ours = held.setdefault(row.id, [])
-            found[row.id] = Batch(row.id, row.model, row.tag, row.planned, ours, row.name)
-            ours.append(BatchCall(row.number, row.call))
-            inside.setdefault(row.id, set()).add(row.match_id)
-    anywhere = set().union(*inside.values())
-    wanted = {id_ for id_ in matches if id_ in anywhere} if anywhere else set()
-    return [batch for number, batch in found.items() if inside[number] & wanted]
+            batch_calls = calls_by_batch.setdefault(row.id, [])
+            by_number[row.id] = Batch(
+                row.id, row.model, row.tag, row.planned, batch_calls, row.name
+            )
+            batch_calls.append(BatchCall(row.number, row.call))
+            matches_by_batch.setdefault(row.id, set()).add(row.match_id)
+    all_matches = set().union(*matches_by_batch.values())
+    selected = {id_ for id_ in matches if id_ in all_matches} if all_matches else set()
+    return [batch for number, batch in by_number.items() if matches_by_batch[number] & selected]
 
 
 def calls_in_batches(store: Store, matches: Iterable[str]) -> int:
-    """How many calls are in batches that are not collected yet and hold calls of these matches."""
-    return sum(len(one.calls) for one in open_batches(store, matches))
+    """Count the calls in uncollected batches that contain calls of the given matches."""
+    return sum(len(batch.calls) for batch in open_batches(store, matches))
 
 
 def refusals(store: Store) -> list[tuple[str, Reply]]:
-    """What calls brought that may have been refused for how they asked, with their models."""
+    """Return the responses that may be refusals of a structured output, with their models."""
     model, reply = calls.c.call["model"].as_string(), calls.c.reply
     refused = reply["status"].as_integer().in_(REFUSALS)
     query = sa.select(model, reply).where(refused)
@@ -169,19 +171,19 @@ def refusals(store: Store) -> list[tuple[str, Reply]]:
 
 
 def all_batches(store: Store) -> list[BatchSummary]:
-    """All batches of a store, the oldest first."""
+    """Return all batches of a store, oldest first."""
     return _summaries(store, sa.true())
 
 
 def waiting_batches(store: Store, study: str) -> list[BatchSummary]:
-    """The batches that are not collected yet and hold calls of a study, the oldest first."""
+    """Return the uncollected batches with calls of a study, oldest first."""
     matches = schema.matches
-    ours = (
+    query = (
         sa.select(calls.c.batch)
         .join(matches, matches.c.id == calls.c.match_id)
         .where(matches.c.number.in_(members_of(study, past=True)))
     )
-    return _summaries(store, sa.and_(batches.c.state != "collected", batches.c.id.in_(ours)))
+    return _summaries(store, sa.and_(batches.c.state != "collected", batches.c.id.in_(query)))
 
 
 def _summaries(store: Store, where: sa.ColumnElement[bool]) -> list[BatchSummary]:

@@ -1,8 +1,8 @@
-"""The ledger of calls: an intent before each call, its reply before anything acts on it.
+"""The ledger of calls: an intent is recorded before each call, its response before it is used.
 
-Writes come from many matches at once. One thread makes them, all that are waiting in one
-transaction, so that durability costs one disk flush for many answers. Calls that brought no answer
-that play acted on stay in the ledger when a match ends.
+Many matches write concurrently. One thread writes everything that is pending in one transaction,
+so that many answers share one disk flush. Calls whose response was never used remain in the ledger
+when a match ends.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ LedgerWrite = tuple[Callable[[sa.Connection], Any], "asyncio.Future[Any]"]
 
 calls = schema.calls
 
-# Made once: to make a statement takes far longer than to execute it.
+# Prepared once, because constructing a statement takes far longer than executing it.
 INTEND = sa.insert(calls)
 SETTLE = (
     sa.update(calls)
@@ -38,7 +38,7 @@ SETTLE = (
 )
 
 NOTED = (
-    sa.select(calls.c.match_id, calls.c.request, calls.c.seat, calls.c.attempt, calls.c.sent,
+    sa.select(calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt, calls.c.sent,
               calls.c.received, schema.studies.c.name)
     .join(schema.studies, schema.studies.c.id == calls.c.study_id, isouter=True)
     .where(calls.c.match_id == sa.bindparam("of"), calls.c.state == "answered")
@@ -46,16 +46,16 @@ NOTED = (
 
 
 class CallKey(NamedTuple):
-    """Where a call belongs: the match, the question, and the call's place within the answer."""
+    """Identifies a call: the match, the request, the actor, and the call's index in the answer."""
 
     match_id: str
     request: int
-    seat: str
+    actor: str
     attempt: int
 
 
 class PastCall(NamedTuple):
-    """A call in the ledger from an earlier run of the match."""
+    """An answered call from an earlier run of the match."""
 
     call: dict[str, Any]
     reply: dict[str, Any]
@@ -63,10 +63,10 @@ class PastCall(NamedTuple):
 
 
 class Ledger:
-    """Writes calls to a store durably, from asynchronous code. Use as a context manager.
+    """Writes calls to a store durably from asynchronous code. Use it as a context manager.
 
     Args:
-        study_id: the study that the calls are charged to; None where they are no study's.
+        study_id: the study that is charged; None if the calls belong to no study.
     """
 
     def __init__(self, store: Store, study_id: int | None = None) -> None:
@@ -84,13 +84,14 @@ class Ledger:
         self._thread.join()
 
     async def begin(self, study_id: int, row: dict[str, Any]) -> None:
-        """Note that a match is under way with its seed, so that it can be shown before it ends."""
+        """Record a match that has started, with its seed, so that it can be shown before it
+        ends."""
 
         def work(connection: sa.Connection) -> None:
             matches, members = schema.matches, schema.members
             new = insert(matches).values(row | {"number": schema.LAST_NUMBER + 1})
-            kept = {"body": sa.func.coalesce(matches.c.body, new.excluded.body)}
-            connection.execute(new.on_conflict_do_update(index_elements=["id"], set_=kept))
+            update = {"body": sa.func.coalesce(matches.c.body, new.excluded.body)}
+            connection.execute(new.on_conflict_do_update(index_elements=["id"], set_=update))
             number = connection.scalar(sa.select(matches.c.number).where(matches.c.id == row["id"]))
             membership = {"study_id": study_id, "match_number": number}
             connection.execute(insert(members).values(membership).on_conflict_do_nothing())
@@ -98,7 +99,7 @@ class Ledger:
         await self.write(work)
 
     async def intend(self, key: CallKey, sending: int, call: dict[str, Any]) -> int:
-        """Commit that a call is about to be sent; the number that :meth:`settle` wants."""
+        """Record that a call will be sent; return the number to pass to :meth:`settle`."""
 
         def work(connection: sa.Connection) -> int:
             values = key._asdict() | {
@@ -110,7 +111,7 @@ class Ledger:
         return await self.write(work)
 
     async def settle(self, number: int, state: str, reply: Reply) -> None:
-        """Commit what came of a call: ``answered`` (play acts on it) or ``failed``."""
+        """Record the result of a call: ``answered`` (play uses it) or ``failed``."""
         written = reply.model_dump(mode="json", exclude_none=True)
 
         def work(connection: sa.Connection) -> None:
@@ -120,34 +121,34 @@ class Ledger:
         await self.write(work)
 
     async def finish(self, study_id: int, match: NewMatch) -> None:
-        """Store a match that ended and drop its answered calls, now part of its record."""
+        """Store a match that ended and delete its answered calls, which are now in its record."""
         await self.write(lambda connection: write_matches(connection, study_id, [match]))
 
     async def write(self, work: Callable[[sa.Connection], T]) -> T:
-        """Commit any work, in order with the calls."""
+        """Commit a write, in order with the calls."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._jobs.put((work, future))
         return await future
 
     def _write(self) -> None:
-        going = True
-        while going:
+        running = True
+        while running:
             jobs = [self._jobs.get()]
             while not self._jobs.empty():
                 jobs.append(self._jobs.get())
-            going = None not in jobs
+            running = None not in jobs
             batch = [job for job in jobs if job is not None]
             if batch:
                 self._commit(batch)
 
     def _commit(self, batch: list[LedgerWrite]) -> None:
-        """Write all jobs or, where one of them cannot be written, each by itself."""
+        """Write all jobs in one transaction or, if that fails, each in its own."""
         try:
             results = self.store.backend.commit(
                 lambda connection: [work(connection) for work, _ in batch]
             )
-        except Exception as error:  # noqa: BLE001 - handed to whoever waits for the write
-            if isinstance(error, StoreAway):  # which was waited for long enough
+        except Exception as error:  # noqa: BLE001 - passed to the awaiting caller
+            if isinstance(error, StoreAway):  # retried for long enough
                 _deliver(batch, [error] * len(batch))
             elif len(batch) > 1:
                 for job in batch:
@@ -159,13 +160,13 @@ class Ledger:
 
 
 def number_of(result: sa.CursorResult[Any]) -> int:
-    """The number of a row that was just inserted."""
+    """Return the number of an inserted row."""
     assert result.inserted_primary_key is not None
     return int(result.inserted_primary_key[0])
 
 
 def _deliver(batch: list[LedgerWrite], results: Sequence[Any]) -> None:
-    """Hand results, or errors, to those who still wait for them, all in one turn of their loop."""
+    """Deliver results or errors to the awaiting callers, all in one turn of their event loop."""
 
     def hand_over() -> None:
         for (_, future), result in zip(batch, results, strict=True):
@@ -180,12 +181,12 @@ def _deliver(batch: list[LedgerWrite], results: Sequence[Any]) -> None:
 
 
 def mark_unresolved(store: Store) -> int:
-    """Mark calls without a reply as unresolved; only while no run is under way.
+    """Mark calls without a response as unresolved; call this only while no run is active.
 
-    Calls in a provider's batch that is not collected yet stay as they are: their replies come.
+    Calls in uncollected batches are unchanged, because their responses can still be collected.
 
     Returns:
-        How many there were.
+        The number of calls marked.
     """
     marked = sa.update(calls).where(in_flight()).values(state="unresolved")
     with store.transaction() as connection:
@@ -194,11 +195,11 @@ def mark_unresolved(store: Store) -> int:
 
 @patient
 def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:
-    """The answered calls of a match that did not end yet."""
+    """Return the answered calls of a match that has not ended."""
     query = sa.select(calls).where(calls.c.match_id == match_id, calls.c.state == "answered")
     with store.reading() as connection:
         return {
-            CallKey(row.match_id, row.request, row.seat, row.attempt): PastCall(
+            CallKey(row.match_id, row.request, row.actor, row.attempt): PastCall(
                 row.call, row.reply, row._mapping["try"]
             )
             for row in connection.execute(query)
@@ -207,9 +208,9 @@ def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:
 
 @patient
 def how_it_ended(store: Store, match_id: str) -> Ended | None:
-    """How a match ended in play; None where it did not, and is to be played."""
+    """Return the result of a match; None if it has not ended in play."""
     table = schema.matches
-    columns = [table.c[one.name] for one in fields(Ended)]
+    columns = [table.c[field.name] for field in fields(Ended)]
     settled = table.c.status.in_([status.value for status in SETTLED])
     with store.reading() as connection:
         row = connection.execute(
@@ -219,10 +220,10 @@ def how_it_ended(store: Store, match_id: str) -> Ended | None:
 
 
 class Noted(NamedTuple):
-    """What the ledger notes of an answered call besides its reply.
+    """The ledger's data on an answered call besides its response.
 
     Attributes:
-        sent, received: when, in seconds since 1970.
+        sent, received: times in seconds since 1970.
         bought_by: the study that sent it.
     """
 
@@ -234,7 +235,7 @@ class Noted(NamedTuple):
 def annotated(
     entries: Sequence[dict[str, Any]], keys: Iterable[CallKey], noted: Mapping[CallKey, Noted]
 ) -> list[dict[str, Any]]:
-    """What a record keeps of calls, each with what is noted of it."""
+    """Return a record's call entries, supplemented with the ledger's data."""
     return [
         entry | {name: value for name, value in noted[key]._asdict().items() if value is not None}
         if key in noted
@@ -245,7 +246,7 @@ def annotated(
 
 @patient
 def noted_calls(store: Store, match_id: str) -> dict[CallKey, Noted]:
-    """The answered calls of a match that did not end yet: when they were made, and for whom."""
+    """Return the times and buyers of the answered calls of a match that has not ended."""
     with store.reading() as connection:
         rows = connection.execute(NOTED, {"of": match_id}).all()
     return {CallKey(*row[:4]): Noted(*row[4:]) for row in rows}
@@ -253,12 +254,12 @@ def noted_calls(store: Store, match_id: str) -> dict[CallKey, Noted]:
 
 @patient
 def sendings(store: Store, match_id: str) -> dict[CallKey, int]:
-    """How often each call of a match was sent so far, whatever came of it."""
+    """Return the number of attempts of each call of a match."""
     query = (
-        sa.select(calls.c.match_id, calls.c.request, calls.c.seat, calls.c.attempt,
+        sa.select(calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt,
                   sa.func.max(calls.c["try"]))
         .where(calls.c.match_id == match_id)
-        .group_by(calls.c.match_id, calls.c.request, calls.c.seat, calls.c.attempt)
+        .group_by(calls.c.match_id, calls.c.request, calls.c.actor, calls.c.attempt)
     )  # fmt: skip
     with store.reading() as connection:
         return {CallKey(*row[:4]): int(row[4]) for row in connection.execute(query)}
@@ -268,11 +269,11 @@ matches = schema.matches
 
 
 def lost_calls(store: StoreReader, study: str) -> Counter[str]:
-    """How many calls of a study's matches were lost, by what became of them.
+    """Count the lost calls of a study's matches by outcome.
 
-    ``timed_out`` and ``provider_error`` calls were sent again or failed their match; ``unreached``
-    ones found no server. Of ``unresolved`` ones nobody knows: the run was killed while they were
-    under way, whether or not a later one has marked them.
+    ``timed_out`` and ``provider_error`` calls were retried or failed their match. ``unreached``
+    calls reached no server. The outcome of ``unresolved`` calls is unknown, because the run was
+    killed while they were in flight, whether or not a later run has marked them.
     """
     reply = calls.c.reply
     failure = sa.case(
@@ -289,5 +290,5 @@ def lost_calls(store: StoreReader, study: str) -> Counter[str]:
         .order_by(failure)
     )
     with store.reading() as connection:
-        found = connection.execute(query).all()
-    return Counter({str(name): int(count) for name, count in found})
+        rows = connection.execute(query).all()
+    return Counter({str(name): int(count) for name, count in rows})

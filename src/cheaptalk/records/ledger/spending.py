@@ -1,4 +1,4 @@
-"""What studies, matches and players have taken so far, read from the store."""
+"""Costs of studies, matches and players so far, read from the store."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,46 +18,46 @@ matches, members, calls, studies, purchases = (
 
 
 def spent(store: StoreReader, study_id: int) -> Cost:
-    """What a study has bought so far, over all its runs and all sendings of its calls.
+    """Return the cost that a study has paid so far, over all runs and all attempts of its calls.
 
-    What other studies bought of matches that they share is no part of it.
+    Calls of shared matches that other studies bought are excluded.
     """
-    none = sa.literal(0)  # what is unresolved or reached no server is in the ledger
+    zero = sa.literal(0)  # unresolved and unreached calls are only in the ledger
     ended = sa.select(
         *(_total(column) for column in (
             purchases.c.calls, purchases.c.input_tokens, purchases.c.output_tokens,
             purchases.c.cached_tokens, purchases.c.reasoning_tokens, purchases.c.dollars,
-            purchases.c.unpriced, none, none, purchases.c.uncounted,
+            purchases.c.unpriced, zero, zero, purchases.c.uncounted,
             purchases.c.implausible,
         ))
     ).where(purchases.c.study_id == study_id)  # fmt: skip
     with store.reading() as connection:
-        past = _cost(connection.execute(ended).one())
-        return past + _in_ledger(connection, _sent_by(study_id))
+        recorded = _cost(connection.execute(ended).one())
+        return recorded + _in_ledger(connection, _sent_by(study_id))
 
 
 def _sent_by(study_id: int) -> Any:
-    """The calls of matches that a study has sent, of which no record holds what came."""
+    """Return the condition for a study's calls that are in no record."""
     return sa.and_(calls.c.study_id == study_id, calls.c.match_id.in_(sa.select(matches.c.id)))
 
 
 SAMPLE = 50
-"""Matches, and open calls, from which one sees what calls take."""
+"""Number of matches, and of open calls, that a sample of recent calls contains."""
 
 
 def study_cost(store: StoreReader, study: str) -> Cost:
-    """What a study has bought so far, by its name."""
+    """Return the cost that a study has paid so far, by the study's name."""
     return spent(store, store.study_id(study))
 
 
 def unassigned_cost(store: StoreReader) -> Cost:
-    """What the calls took that belong to no study: those about answers that judges code."""
+    """Return the cost of calls that belong to no study: those of judges that code answers."""
     with store.reading() as connection:
         return _in_ledger(connection, calls.c.study_id.is_(None))
 
 
 def paid_by_others(store: StoreReader, study: str) -> dict[str, int]:
-    """How many matches of a study hold calls that other studies bought, by their names."""
+    """Count the matches of a study that contain calls bought by other studies, by study name."""
     query = (
         sa.select(studies.c.name, sa.func.count())
         .join(purchases, purchases.c.study_id == studies.c.id)
@@ -71,7 +71,7 @@ def paid_by_others(store: StoreReader, study: str) -> dict[str, int]:
 
 @patient
 def spent_on(store: StoreReader, match_id: str) -> Cost:
-    """What a match has taken so far that is not part of its record yet."""
+    """Return the cost of a match so far that is not in its record."""
     with store.reading() as connection:
         return _in_ledger(connection, calls.c.match_id == match_id)
 
@@ -80,7 +80,7 @@ class Buyers:
     """The studies that bought the calls of matches.
 
     Args:
-        where: which matches, as a condition on their table.
+        where: a condition on the matches table.
     """
 
     def __init__(self, store: StoreReader, where: Any) -> None:
@@ -98,37 +98,35 @@ class Buyers:
 
     @classmethod
     def of_study(cls, store: StoreReader, study: str) -> "Buyers":
-        """Of all matches of a study, those of its earlier forms among them."""
+        """Create one for all matches of a study, including superseded ones."""
         return cls(store, matches.c.number.in_(members_of(study, past=True)))
 
     def of_match(self, match_id: str) -> list[str]:
-        """The studies that bought calls of a match that ended, the oldest first."""
+        """Return the studies that bought calls of an ended match, oldest first."""
         return self._names.get(match_id, [])
 
     def of(self, record: MatchRecord) -> Iterator[tuple[str, Mapping[str, Any], str | None]]:
-        """The calls of a match that ended: the seat, what is recorded, and who bought it.
+        """Yield the calls of an ended match: the actor, the recorded entry, and the buyer.
 
-        Older records do not say it of each call; all theirs are of one study.
+        Older records do not contain the buyer of each call; all their calls have the same one.
         """
-        alone = next(iter(self.of_match(record.id)), None)
+        only_buyer = next(iter(self.of_match(record.id)), None)
         for answer in record.answers:
             for entry in answer.calls:
-                yield answer.seat, entry, entry.get("bought_by", alone)
+                yield answer.actor, entry, entry.get("bought_by", only_buyer)
 
 
 def uncounted(store: StoreReader, study_id: int) -> Iterator[Mapping[str, Any]]:
-    """The calls that a study bought of which no count of tokens came back, and which may have
-    taken some.
-    """
+    """Yield the calls that a study bought without a token count, which may have used tokens."""
     yield from _uncounted_in_ledger(store, _sent_by(study_id))
-    ours = sa.select(purchases.c.match_number).where(
+    numbers = sa.select(purchases.c.match_number).where(
         purchases.c.study_id == study_id, purchases.c.uncounted > 0
     )
     with store.reading() as connection:
         study = connection.scalar(sa.select(studies.c.name).where(studies.c.id == study_id))
-    bought = Buyers(store, matches.c.number.in_(ours))
-    for record in store.records(bodies=True, where=matches.c.number.in_(ours)):
-        for _, entry, buyer in bought.of(record):
+    buyers = Buyers(store, matches.c.number.in_(numbers))
+    for record in store.records(bodies=True, where=matches.c.number.in_(numbers)):
+        for _, entry, buyer in buyers.of(record):
             if "model" in entry["call"] and cost_of(entry["reply"]).unknown and buyer == study:
                 yield entry["call"]
 
@@ -136,8 +134,8 @@ def uncounted(store: StoreReader, study_id: int) -> Iterator[Mapping[str, Any]]:
 def latest_replies(
     store: StoreReader, study_id: int
 ) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Some calls that a study has bought, with their replies: those that stand in the ledger, and
-    those of the matches that it bought last.
+    """Yield a sample of a study's calls with their responses: recent calls in the ledger, then
+    those of the matches bought last.
     """
     query = sa.select(calls.c.call, calls.c.reply).where(
         _sent_by(study_id), calls.c.state != "sent", _to_model()
@@ -160,7 +158,7 @@ def latest_replies(
 
 @patient
 def uncounted_on(store: StoreReader, match_id: str) -> list[Mapping[str, Any]]:
-    """Such calls of a match that are not part of its record yet."""
+    """Return the calls of a match without a token count that are not in its record."""
     return _uncounted_in_ledger(store, calls.c.match_id == match_id)
 
 
@@ -173,32 +171,32 @@ def _uncounted_in_ledger(store: StoreReader, where: Any) -> list[Mapping[str, An
 
 
 def answered(store: StoreReader) -> dict[str, dict[str, Cost]]:
-    """What replies took that wait in the ledger for their matches to go on, by match and seat.
+    """Return the cost of responses that wait in the ledger for a resumed match, by match and actor.
 
-    Replies from a cache are among them; a resumed match makes none of these calls again.
+    Cached responses are included, because a resumed match repeats none of these calls.
     """
-    query = sa.select(calls.c.match_id, calls.c.seat, calls.c.reply).where(
+    query = sa.select(calls.c.match_id, calls.c.actor, calls.c.reply).where(
         calls.c.state == "answered", _to_model()
     )
-    found: dict[str, dict[str, Cost]] = {}
+    costs: dict[str, dict[str, Cost]] = {}
     with store.reading() as connection:
-        for match_id, seat, reply in connection.execute(query):
+        for match_id, actor, reply in connection.execute(query):
             usage = Usage.model_validate(reply.get("usage", {}))
-            seats = found.setdefault(match_id, {})
-            seats[seat] = seats.get(seat, Cost()) + Cost(1, usage)
-    return found
+            by_actor = costs.setdefault(match_id, {})
+            by_actor[actor] = by_actor.get(actor, Cost()) + Cost(1, usage)
+    return costs
 
 
 class Sending(NamedTuple):
-    """One sending of a call to a model.
+    """One attempt of a model call.
 
     Attributes:
-        player: the label of the player whose call it was.
-        model: the model string asked.
-        reply: as recorded; None where none came.
-        ended: when its match ended, in seconds since 1970; None where it has not.
+        player: the label of the player that made the call.
+        model: the requested model string.
+        reply: the recorded response; None if there is none.
+        ended: when its match ended, in seconds since 1970; None if it has not.
         bought_by: the study that bought it.
-        planned: whether the study as it now stands has the match.
+        planned: whether the match is in the study's current plan.
     """
 
     player: str
@@ -210,61 +208,61 @@ class Sending(NamedTuple):
 
 
 def sendings(store: StoreReader, study: str) -> Iterator[Sending]:
-    """Every sending of the calls of a study's matches to models so far, match by match.
+    """Yield every attempt of model calls of a study's matches, match by match.
 
-    Matches of earlier forms of the study are among them, as they are in what it has spent.
+    Superseded matches are included, as they are in the study's cost.
     """
-    aside = set_aside(store, study)
-    waiting: dict[str, list[tuple[str, str, Any, str | None]]] = {}
+    superseded = set_aside(store, study)
+    open_calls: dict[str, list[tuple[str, str, Any, str | None]]] = {}
     model = calls.c.call["model"].as_string()
     query = (
-        sa.select(calls.c.match_id, calls.c.seat, model, calls.c.reply, studies.c.name)
+        sa.select(calls.c.match_id, calls.c.actor, model, calls.c.reply, studies.c.name)
         .join(matches, matches.c.id == calls.c.match_id)
         .join(studies, studies.c.id == calls.c.study_id, isouter=True)
         .where(matches.c.number.in_(members_of(study, past=True)), _to_model())
     )
     with store.reading() as connection:
         for match_id, *call in connection.execute(query):
-            waiting.setdefault(match_id, []).append(tuple(call))
-    bought = Buyers.of_study(store, study)
-    called = sa.or_(matches.c.calls > 0, matches.c.id.in_(sa.select(calls.c.match_id)))
-    for record in store.records(study, bodies=True, where=called, past=True):
-        made = [
-            (seat, entry["call"]["model"], entry["reply"], buyer)
-            for seat, entry, buyer in bought.of(record)
+            open_calls.setdefault(match_id, []).append(tuple(call))
+    buyers = Buyers.of_study(store, study)
+    has_calls = sa.or_(matches.c.calls > 0, matches.c.id.in_(sa.select(calls.c.match_id)))
+    for record in store.records(study, bodies=True, where=has_calls, past=True):
+        recorded = [
+            (actor, entry["call"]["model"], entry["reply"], buyer)
+            for actor, entry, buyer in buyers.of(record)
             if "model" in entry["call"]
         ]
-        for seat, asked, reply, buyer in [*made, *waiting.get(record.id, ())]:
-            player = record.label(record.place_of(seat))
-            planned = record.id not in aside
-            yield Sending(player, asked, reply, record.finished, buyer, planned)
+        for actor, model_string, reply, buyer in [*recorded, *open_calls.get(record.id, ())]:
+            player = record.label(record.seat_of(actor))
+            planned = record.id not in superseded
+            yield Sending(player, model_string, reply, record.finished, buyer, planned)
 
 
 def costs_by_player(store: StoreReader, study: str) -> dict[str, Cost]:
-    """What a study has bought so far, by the label of the player whose calls they were.
+    """Return the cost that a study has paid so far, by the label of the player.
 
-    Together this is :func:`study_cost`.
+    The costs sum to :func:`study_cost`.
     """
-    found: dict[str, Cost] = {}
-    for one in sendings(store, study):
-        if one.bought_by == study:
-            found[one.player] = found.get(one.player, Cost()) + cost_of(one.reply)
-    return found
+    costs: dict[str, Cost] = {}
+    for attempt in sendings(store, study):
+        if attempt.bought_by == study:
+            costs[attempt.player] = costs.get(attempt.player, Cost()) + cost_of(attempt.reply)
+    return costs
 
 
 def _in_ledger(connection: sa.Connection, where: Any) -> Cost:
-    """What the calls in the ledger took, summed there."""
+    """Return the total cost of calls in the ledger that satisfy a condition."""
     reply = calls.c.reply
     tokens = [
         sa.func.coalesce(reply[("usage", name)].as_integer(), 0) for name in Usage.model_fields
     ]
     dollars = reply["dollars"].as_float()
     unreached = sa.cast(sa.func.coalesce(reply["unreached"].as_boolean(), False), sa.Integer)
-    lost = sa.func.coalesce(sa.cast(reply, sa.String), "null") == "null"
-    reached = sa.and_(sa.not_(lost), unreached == 0)
+    no_reply = sa.func.coalesce(sa.cast(reply, sa.String), "null") == "null"
+    reached = sa.and_(sa.not_(no_reply), unreached == 0)
     unpriced = sa.and_(reached, dollars.is_(None))
     uncounted = sa.and_(reached, tokens[0] == 0, reply["status"].as_integer().is_(None))
-    unresolved = sa.cast(lost, sa.Integer)
+    unresolved = sa.cast(no_reply, sa.Integer)
     implausible = sa.and_(reached, reply["reported"].as_string().is_not(None))
     counts = (
         1 - unreached, *tokens, dollars, sa.cast(unpriced, sa.Integer),
@@ -286,8 +284,11 @@ def _total(column: Any) -> Any:
 
 
 def _cost(totals: Sequence[Any]) -> Cost:
-    """Totals in the order of :class:`.Cost`, its tokens one by one."""
-    number, *rest = totals
-    tokens, (dollars, *others) = rest[: len(Usage.model_fields)], rest[len(Usage.model_fields) :]
+    """Convert totals, in the order of :class:`.Cost` with separate token counts, to a cost."""
+    number, *values = totals
+    tokens, (dollars, *counts) = (
+        values[: len(Usage.model_fields)],
+        values[len(Usage.model_fields) :],
+    )
     usage = Usage(**dict(zip(Usage.model_fields, tokens, strict=True)))
-    return Cost(number, usage, float(dollars), *others)
+    return Cost(number, usage, float(dollars), *counts)

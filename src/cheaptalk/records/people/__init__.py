@@ -1,1 +1,1 @@
-"""People who take part: what they did, who they are, what they are paid, how they are deleted."""
+"""Participants: their data, identities, payments and erasure."""

@@ -1,7 +1,7 @@
-"""Erasure: what a participant did is deleted, and no byte of it stays in the store's files.
+"""Erasure: deletes a participant's data, including all traces in the store's files.
 
-Matches that they played go as a whole, since what others answered there answers them. Others keep
-what they earned. What was paid stays as an amount that is nobody's.
+Matches that they played are deleted completely, because the other answers respond to theirs. Other
+participants keep their earnings. Payments already made remain as anonymous amounts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,24 +17,26 @@ participants, plays, matches = schema.participants, schema.plays, schema.matches
 
 
 def erase(code: str) -> Callable[[sa.Connection], None]:
-    """What deletes a participant, for :meth:`.Ledger.write`; no match of theirs may be under way.
+    """Return a write for :meth:`.Ledger.write` that deletes a participant without active matches.
 
-    See to it with :meth:`.Backend.wipe` afterwards that nothing stays in the files.
+    Call :meth:`.Backend.wipe` afterwards to remove traces in the files.
 
     Args:
-        code: the participant's.
+        code: the participant's code.
     """
 
     def work(connection: sa.Connection) -> None:
-        found = connection.execute(
+        participant = connection.execute(
             sa.select(participants.c.id).where(participants.c.code == code)
         ).scalar_one_or_none()
-        if found is not None:
-            _erase_plays(connection, plays.c.participant_id == found)
+        if participant is not None:
+            _erase_plays(connection, plays.c.participant_id == participant)
             payments = schema.payments
-            theirs = payments.c.participant_id == found
-            connection.execute(sa.delete(payments).where(theirs, payments.c.payout_id.is_(None)))
-            connection.execute(sa.delete(participants).where(participants.c.id == found))
+            own_payments = payments.c.participant_id == participant
+            connection.execute(
+                sa.delete(payments).where(own_payments, payments.c.payout_id.is_(None))
+            )
+            connection.execute(sa.delete(participants).where(participants.c.id == participant))
             forget_answers(connection, code)
 
     return work
@@ -43,34 +45,33 @@ def erase(code: str) -> Callable[[sa.Connection], None]:
 def erase_visit(
     code: str, number: int, visit: int, games: Sequence[int], ended: Mapping[str, Any]
 ) -> Callable[[sa.Connection], None]:
-    """What deletes all that a participant did in their last visit, but how far they came; as
-    :func:`erase`.
+    """Return a write that deletes a participant's data of their last visit; see :func:`erase`.
 
-    At which steps they were stays, and whether an answer was right, without the answers; and what
-    they did in visits before, and what they are owed.
+    It keeps the steps that they reached, whether their answers were correct, their earlier visits,
+    and their earnings.
 
     Args:
-        code, number: the participant's.
-        visit: its number.
+        code, number: the participant's code and number.
+        visit: the visit's number.
         games: the numbers of its games.
-        ended: the response by which the visit is known to have ended.
+        ended: the response that records the end of the visit.
     """
 
     def work(connection: sa.Connection) -> None:
-        here = (plays.c.participant_id == number) & plays.c.number.in_(games)
-        _erase_plays(connection, here)
+        in_visit = (plays.c.participant_id == number) & plays.c.number.in_(games)
+        _erase_plays(connection, in_visit)
         connection.execute(
             sa.update(plays)
-            .where(here)
-            .values(state="erased", match_id=None, room=None, place=None, payoff=None, cents=None)
+            .where(in_visit)
+            .values(state="erased", match_id=None, room=None, seat=None, payoff=None, cents=None)
         )
         answers, notices = schema.responses, schema.notices
-        theirs = answers.c.participant_id == number
-        of_visit = sa.update(answers).where(theirs, answers.c.visit == visit)
+        own_answers = answers.c.participant_id == number
+        of_visit = sa.update(answers).where(own_answers, answers.c.visit == visit)
         connection.execute(of_visit.values(answer={}, shown=None))
         connection.execute(sa.delete(notices).where(notices.c.participant_id == number))
-        given = connection.scalar(sa.select(sa.func.count()).where(theirs)) or 0
-        row = {"participant_id": number, "number": given, **ended}
+        count = connection.scalar(sa.select(sa.func.count()).where(own_answers)) or 0
+        row = {"participant_id": number, "number": count, **ended}
         connection.execute(sa.insert(answers), row)
         connection.execute(
             sa.update(participants).where(participants.c.id == number).values(known_as=None)
@@ -81,7 +82,7 @@ def erase_visit(
 
 
 def _erase_plays(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
-    """Delete the matches and rooms of some games of participants."""
+    """Delete the matches and rooms of participants' games."""
     rows = connection.execute(sa.select(plays.c.match_id, plays.c.room).where(which)).all()
     _erase_matches(connection, [row.match_id for row in rows if row.match_id is not None])
     codes = [row.room for row in rows if row.room is not None]
@@ -89,13 +90,13 @@ def _erase_plays(connection: sa.Connection, which: sa.ColumnElement[bool]) -> No
 
 
 def _erase_matches(connection: sa.Connection, ids: Sequence[str]) -> None:
-    """Delete matches with all that was asked, answered, judged and bought in them."""
+    """Delete matches with their calls, judgements and purchases."""
     numbers = sa.select(matches.c.number).where(matches.c.id.in_(ids))
     for table in (schema.members, schema.purchases):
         connection.execute(sa.delete(table).where(table.c.match_number.in_(numbers)))
     calls, judgements = schema.calls, schema.judgements
     connection.execute(sa.delete(judgements).where(judgements.c.match_id.in_(ids)))
-    for id_ in ids:  # a judge's calls have the match's id at the end of theirs
+    for id_ in ids:  # the ids of judges' calls end with the match's id
         connection.execute(sa.delete(calls).where(calls.c.match_id.endswith(id_)))
     connection.execute(
         sa.update(plays).where(plays.c.match_id.in_(ids)).values(match_id=None, room=None)

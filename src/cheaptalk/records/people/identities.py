@@ -1,7 +1,7 @@
-"""Identities: by which ids participants came, in a file apart from what they did.
+"""Identities: participants' external ids, in a separate file.
 
-The store knows a participant by a code alone. Whoever gives a store away gives no id away, and
-to delete this file is to make all records anonymous.
+The store identifies participants only by codes. A store therefore contains no external ids, and
+deleting this file makes all records anonymous.
 """
 
 import sqlite3
@@ -24,13 +24,13 @@ create table if not exists identities (
 
 
 class Identity(NamedTuple):
-    """By which id a participant came.
+    """A participant's external id.
 
     Attributes:
-        source: where from, such as prolific.
+        source: the platform, such as prolific.
         known_by: the id there.
         code: the participant's code in the store.
-        more: what else stood in their link, as a URL's query.
+        more: further parameters of their link, as a URL query.
     """
 
     source: str
@@ -40,31 +40,31 @@ class Identity(NamedTuple):
 
 
 def identities_file(identities: Iterable[Identity], shown: Mapping[str, str]) -> str:
-    """Identities as a table: participants by their codes, and the ids by which they came.
+    """Return a CSV table of participants' codes and external ids.
 
     Args:
-        shown: the code that each was shown in the end, by participant; those of several visits are
-            parted by spaces. Who has not ended has none.
+        shown: completion codes by participant, separated by spaces after several visits.
+            Participants who have not ended are missing.
     """
-    ordered = sorted(identities, key=lambda one: one.code)
-    links = [dict(parse_qsl(one.more)) for one in ordered]
+    ordered = sorted(identities, key=lambda identity: identity.code)
+    links = [dict(parse_qsl(identity.more)) for identity in ordered]
     names = list(dict.fromkeys(name for link in links for name in link))
     rows = [
-        (one.code, one.source, one.known_by, *(link.get(name, "") for name in names),
-         shown.get(one.code, ""))
-        for one, link in zip(ordered, links, strict=True)
+        (identity.code, identity.source, identity.known_by, *(link.get(name, "") for name in names),
+         shown.get(identity.code, ""))
+        for identity, link in zip(ordered, links, strict=True)
     ]  # fmt: skip
     return bare_csv([("participant", "source", "id", *names, "completion_code"), *rows])
 
 
 class Identities:
-    """Reads and writes the file; what is deleted is overwritten.
+    """Reads and writes the file; deleted data is overwritten.
 
     Args:
-        path: the file, which only its owner can read; made where there is none.
+        path: the file, readable only by its owner; created if missing.
 
     Raises:
-        StoreError: it cannot be opened, or is none.
+        StoreError: it can't be opened, or is not a file of identities.
     """
 
     def __init__(self, path: Path) -> None:
@@ -81,23 +81,23 @@ class Identities:
                 with connection:
                     yield connection
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path} keeps no identities: {error}") from error
+            raise StoreError(f"{self.path} is not a file of identities: {error}") from error
 
     def note(self, study: str, source: str, known_by: str, code: str, more: str = "") -> str:
-        """Note by which id somebody came; the code of whoever came by it first."""
+        """Record a participant's external id; return the code of the first participant with it."""
         with self._open() as connection:
             connection.execute(
                 "insert into identities values (?, ?, ?, ?, ?, ?) on conflict do nothing",
                 (study, source, known_by, code, more, time.time()),
             )
-            found = connection.execute(
+            result = connection.execute(
                 "select code from identities where study = ? and source = ? and known_by = ?",
                 (study, source, known_by),
             )
-            return str(found.fetchone()[0])
+            return str(result.fetchone()[0])
 
     def code_of(self, study: str, source: str, known_by: str) -> str | None:
-        """The code of whoever came by an id; None where nobody did."""
+        """Return the code of the participant with an external id; None if there is none."""
         with self._open() as connection:
             row = connection.execute(
                 "select code from identities where study = ? and source = ? and known_by = ?",
@@ -106,15 +106,15 @@ class Identities:
             return None if row is None else str(row[0])
 
     def of_study(self, study: str) -> dict[str, Identity]:
-        """The identities of a study's participants, by their codes."""
+        """Return the identities of a study's participants by code."""
         with self._open() as connection:
             rows = connection.execute(
                 "select source, known_by, code, more from identities where study = ?", (study,)
             )
-            return {one.code: one for one in map(Identity._make, rows)}
+            return {identity.code: identity for identity in map(Identity._make, rows)}
 
     def find(self, code: str) -> Identity | None:
-        """The identity of a participant; None where none is known."""
+        """Return a participant's identity; None if unknown."""
         with self._open() as connection:
             row = connection.execute(
                 "select source, known_by, code, more from identities where code = ?", (code,)

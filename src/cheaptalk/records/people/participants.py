@@ -1,6 +1,7 @@
-"""Participants, as the store keeps them: who came, what they answered and played, and their pay.
+"""Participants in the store: their visits, responses, games and payments.
 
-What writes is given to :meth:`.Ledger.write`, so that it is committed before anybody acts on it.
+Functions that return a write are for :meth:`.Ledger.write`, so that changes are committed before
+they take effect.
 """
 
 import time
@@ -22,11 +23,11 @@ Write: TypeAlias = Callable[[sa.Connection], Any]
 
 
 class KeptParticipant(NamedTuple):
-    """A participant as the store has them.
+    """A participant's rows in the store.
 
     Attributes:
-        row: of the table of participants.
-        responses, plays, notices: their rows there, in order.
+        row: the row in the table of participants.
+        responses, plays, notices: the rows in these tables, in order.
     """
 
     row: Row
@@ -36,14 +37,14 @@ class KeptParticipant(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """What is new of a participant.
+    """Changes of a participant's data.
 
     Attributes:
         id: the participant's number.
-        changed: columns of their row with their new values.
-        responses: that they gave, as rows.
+        changed: new values of columns of the participant's row.
+        responses: rows of new responses.
         play: columns of the row of a game, with its number.
-        owed: what they are owed; what is noted already stays as it is.
+        owed: rows of new payments; existing ones are kept.
     """
 
     id: int
@@ -54,7 +55,7 @@ class Progress(NamedTuple):
 
 
 def admit(row: Row) -> Write:
-    """What notes a participant who has come, and gives their number."""
+    """Return a write that stores a new participant and returns their number."""
 
     def work(connection: sa.Connection) -> int:
         now = {"begun": time.time(), "changed": time.time()}
@@ -64,7 +65,7 @@ def admit(row: Row) -> Write:
 
 
 def go_on(progress: Progress) -> Write:
-    """What notes that a participant has gone on: all of it, or nothing."""
+    """Return a write that stores a participant's progress."""
 
     def work(connection: sa.Connection) -> None:
         if progress.responses:
@@ -90,7 +91,7 @@ def go_on(progress: Progress) -> Write:
 
 
 def notify(rows: Sequence[Row]) -> Write:
-    """What notes messages and prompts to participants, and gives their numbers."""
+    """Return a write that stores messages and prompts and returns their numbers."""
 
     def work(connection: sa.Connection) -> list[int]:
         return [number_of(connection.execute(sa.insert(notices), row)) for row in rows]
@@ -98,29 +99,29 @@ def notify(rows: Sequence[Row]) -> Write:
     return work
 
 
-def answer_notice(number: int, *, right: bool | None) -> Write:
-    """What notes that a notice was answered, or its time was over."""
+def answer_notice(number: int, *, correct: bool | None) -> Write:
+    """Return a write that marks a notice as answered or timed out."""
 
     def work(connection: sa.Connection) -> None:
         connection.execute(
             sa.update(notices)
             .where(notices.c.id == number, notices.c.answered.is_(None))
-            .values(answered=time.time(), right=right)
+            .values(answered=time.time(), correct=correct)
         )
 
     return work
 
 
 def kept_participants(store: StoreReader, study_id: int) -> list[KeptParticipant]:
-    """All participants of a study, in the order in which they came."""
-    ours = sa.select(participants.c.id).where(participants.c.study_id == study_id)
+    """Return all participants of a study in the order of arrival."""
+    ids = sa.select(participants.c.id).where(participants.c.study_id == study_id)
 
     def rows(connection: sa.Connection, table: sa.Table, order: str) -> dict[int, list[Row]]:
-        found: dict[int, list[Row]] = defaultdict(list)
-        query = sa.select(table).where(table.c.participant_id.in_(ours)).order_by(table.c[order])
+        by_participant: dict[int, list[Row]] = defaultdict(list)
+        query = sa.select(table).where(table.c.participant_id.in_(ids)).order_by(table.c[order])
         for row in connection.execute(query).mappings():
-            found[row["participant_id"]].append(dict(row))
-        return found
+            by_participant[row["participant_id"]].append(dict(row))
+        return by_participant
 
     with store.reading() as connection:
         people = connection.execute(
@@ -130,18 +131,20 @@ def kept_participants(store: StoreReader, study_id: int) -> list[KeptParticipant
         ).mappings()
         answered = rows(connection, responses, "number")
         played = rows(connection, plays, "number")
-        told = rows(connection, notices, "id")
+        notices_by_id = rows(connection, notices, "id")
         return [
-            KeptParticipant(dict(row), answered[row["id"]], played[row["id"]], told[row["id"]])
+            KeptParticipant(
+                dict(row), answered[row["id"]], played[row["id"]], notices_by_id[row["id"]]
+            )
             for row in people
         ]
 
 
 def recruit(study_id: int, state: str, keep_until: float | None = None) -> Write:
-    """What notes that a study is ``open``, ``paused`` or ``closed`` to new people.
+    """Return a write that sets a study's recruitment to ``open``, ``paused`` or ``closed``.
 
     Args:
-        keep_until: when people's data are to be deleted, in seconds since 1970; None for never.
+        keep_until: when participants' data is to be deleted, in seconds since 1970; None for never.
     """
 
     def work(connection: sa.Connection) -> None:
@@ -156,7 +159,7 @@ def recruit(study_id: int, state: str, keep_until: float | None = None) -> Write
 
 
 def recruitment(store: StoreReader, study_id: int) -> Row | None:
-    """Whether a study takes people, and until when it keeps their data; None before its first."""
+    """Return a study's recruitment state; None before recruitment began."""
     query = sa.select(recruitments).where(recruitments.c.study_id == study_id)
     with store.reading() as connection:
         row = connection.execute(query).mappings().one_or_none()
@@ -164,7 +167,7 @@ def recruitment(store: StoreReader, study_id: int) -> Row | None:
 
 
 def owed_rows(study_id: int, owed: Iterable[tuple[str, str, int]]) -> list[Row]:
-    """Rows of payments: key, kind and cents of each."""
+    """Return rows of payments from keys, kinds and cents."""
     return [
         {"study_id": study_id, "key": key, "kind": kind, "cents": amount}
         for key, kind, amount in owed

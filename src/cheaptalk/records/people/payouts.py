@@ -1,6 +1,6 @@
-"""Payouts: what participants are owed goes out once, in files that platforms take.
+"""Payouts: participants' earnings, paid once, in the file formats of platforms.
 
-A payment belongs to at most one payout. To ask again for a payout is to read it, not to pay again.
+Each payment belongs to at most one payout. Requesting a payout again returns the same data.
 """
 
 import time
@@ -20,12 +20,12 @@ participants, payments, payouts = schema.participants, schema.payments, schema.p
 
 
 class PayoutLine(NamedTuple):
-    """What one participant gets in a payout.
+    """One participant's amounts in a payout.
 
     Attributes:
-        code: the participant's; empty where they were deleted since.
-        base: cents for completing a first visit, which platforms pay by themselves.
-        bonus: cents for all else.
+        code: the participant's code; empty if they were deleted.
+        base: cents for the first completed visit, which platforms pay themselves.
+        bonus: all other cents.
     """
 
     code: str
@@ -34,14 +34,14 @@ class PayoutLine(NamedTuple):
 
 
 class Payout(NamedTuple):
-    """A payout that was made.
+    """A completed payout.
 
     Attributes:
-        number: of the payout.
-        form: for which platform its file is.
-        by: the account that asked for it.
-        people: how many got something.
-        cents: how much, in all.
+        number: the payout's number.
+        form: the platform of its file.
+        by: the account that requested it.
+        people: the number of participants paid.
+        cents: the total amount.
         made: when, in seconds since 1970.
     """
 
@@ -54,18 +54,18 @@ class Payout(NamedTuple):
 
 
 FORMS = ("prolific", "mturk", "csv")
-"""For whom the file of a payout can be."""
+"""File formats of a payout."""
 
 
 class Balance(NamedTuple):
-    """What a study owes and has paid, in cents."""
+    """The amounts that a study owes and has paid, in cents."""
 
     owed: int
     paid: int
 
 
 def pay_out(study_id: int, form: str, by: str) -> Callable[[sa.Connection], int | None]:
-    """What pays out all that is open, and gives the payout's number; None where nothing is."""
+    """Return a write that pays all open amounts and returns the payout's number, or None."""
 
     def work(connection: sa.Connection) -> int | None:
         open_ = (payments.c.study_id == study_id, payments.c.payout_id.is_(None))
@@ -88,7 +88,7 @@ def pay_out(study_id: int, form: str, by: str) -> Callable[[sa.Connection], int 
 
 
 def payouts_of(store: StoreReader, study_id: int) -> list[Payout]:
-    """The payouts of a study, newest first."""
+    """Return the payouts of a study, newest first."""
     query = (
         sa.select(payouts.c.id, *(payouts.c[name] for name in Payout._fields[1:]))
         .where(payouts.c.study_id == study_id)
@@ -99,8 +99,8 @@ def payouts_of(store: StoreReader, study_id: int) -> list[Payout]:
 
 
 def lines_of(store: StoreReader, study_id: int, payout: int | None) -> list[PayoutLine]:
-    """Who gets what in a payout, or what is open where None is asked for, in the order of codes."""
-    of = payments.c.payout_id.is_(None) if payout is None else payments.c.payout_id == payout
+    """Return the amounts of a payout, or for None the open amounts, in the order of codes."""
+    condition = payments.c.payout_id.is_(None) if payout is None else payments.c.payout_id == payout
     amounts = (
         sa.func.coalesce(sa.func.sum(payments.c.cents).filter(payments.c.kind == kind), 0)
         for kind in ("base", "bonus")
@@ -108,7 +108,7 @@ def lines_of(store: StoreReader, study_id: int, payout: int | None) -> list[Payo
     query = (
         sa.select(sa.func.coalesce(participants.c.code, ""), *amounts)
         .join(participants, participants.c.id == payments.c.participant_id, isouter=True)
-        .where(payments.c.study_id == study_id, of)
+        .where(payments.c.study_id == study_id, condition)
         .group_by(participants.c.code)
         .order_by(participants.c.code)
     )
@@ -117,10 +117,10 @@ def lines_of(store: StoreReader, study_id: int, payout: int | None) -> list[Payo
 
 
 def balance_of(store: StoreReader, study_id: int) -> Balance:
-    """What a study owes and has paid."""
+    """Return the amounts that a study owes and has paid."""
     amounts = (
-        sa.func.coalesce(sa.func.sum(payments.c.cents).filter(which), 0)
-        for which in (payments.c.payout_id.is_(None), payments.c.payout_id.is_not(None))
+        sa.func.coalesce(sa.func.sum(payments.c.cents).filter(condition), 0)
+        for condition in (payments.c.payout_id.is_(None), payments.c.payout_id.is_not(None))
     )
     with store.reading() as connection:
         query = sa.select(*amounts).where(payments.c.study_id == study_id)
@@ -128,7 +128,7 @@ def balance_of(store: StoreReader, study_id: int) -> Balance:
 
 
 def dollars_text(amount: int) -> str:
-    """Cents as a file has them, exactly.
+    """Return cents as an exact decimal amount.
 
     >>> dollars_text(1205), dollars_text(7)
     ('12.05', '0.07')
@@ -139,29 +139,30 @@ def dollars_text(amount: int) -> str:
 def payout_file(
     form: str, study: str, payout: int, lines: Iterable[PayoutLine], ids: Mapping[str, Identity]
 ) -> str:
-    """The file of a payout, for whoever pays.
+    """Return the file of a payout.
 
-    ``prolific`` is the text of its bulk bonus payments, an id and an amount a line. ``mturk`` has a
-    row for each bonus as its ``send-bonus`` wants it, with a token by which MTurk itself refuses to
-    pay one twice. Both pay the base of a first visit by themselves, and have no row for who was
-    deleted since. ``csv`` has everybody with base and bonus.
+    ``prolific`` is the text for bulk bonus payments: an id and an amount per line. ``mturk`` has a
+    row per bonus for ``send-bonus``, with a token that prevents MTurk from paying it twice. Both
+    platforms pay the base themselves, and deleted participants are omitted. ``csv`` contains all
+    participants with base and bonus.
 
     Args:
-        ids: identities by code; who has none is known by the code.
+        ids: identities by code; participants without one are identified by the code.
     """
     return bare_csv(_rows(form, study, payout, lines, ids))
 
 
 def one_line(text: str) -> str:
-    """Return an id with every character that is not printable escaped.
+    """Return an id with all non-printable characters escaped.
 
-    Platforms read a payout line by line, and may take a line break in quotes for the end of a row.
-    Ids are checked when participants arrive; older stores may hold others.
-
+    Platforms read a payout line by line and may treat a quoted line break as the end of a row.
+    Ids are checked when participants arrive, but older stores may contain others.
     >>> print(one_line("x\\n5f0c0000,1000.00"))
     x\\n5f0c0000,1000.00
     """
-    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+    return "".join(
+        character if character.isprintable() else ascii(character)[1:-1] for character in text
+    )
 
 
 def _rows(
@@ -171,22 +172,25 @@ def _rows(
         yield "WorkerId", "AssignmentId", "BonusAmount", "Reason", "UniqueRequestToken"
     elif form == "csv":
         yield "participant", "id", "base", "bonus", "total"
-    for one in lines:
-        known = ids.get(one.code)
-        known_by, bonus = one_line(known.known_by if known else one.code), dollars_text(one.bonus)
+    for line in lines:
+        identity = ids.get(line.code)
+        known_by, bonus = (
+            one_line(identity.known_by if identity else line.code),
+            dollars_text(line.bonus),
+        )
         if form == "csv":
-            total = dollars_text(one.base + one.bonus)
-            yield one.code, known_by if known else "", dollars_text(one.base), bonus, total
-        elif not one.bonus or not one.code:  # who was deleted since has no id any more
+            total = dollars_text(line.base + line.bonus)
+            yield line.code, known_by if identity else "", dollars_text(line.base), bonus, total
+        elif not line.bonus or not line.code:  # deleted participants have no id
             continue
         elif form == "prolific":
             yield known_by, bonus
         else:
-            asked = dict(parse_qsl(known.more)) if known else {}
-            token = f"{study}-{payout}-{one.code}"[-64:]
+            link = dict(parse_qsl(identity.more)) if identity else {}
+            token = f"{study}-{payout}-{line.code}"[-64:]
             yield (
                 known_by,
-                one_line(asked.get("assignmentId", "")),
+                one_line(link.get("assignmentId", "")),
                 bonus,
                 f"Bonus of {study}",
                 token,

@@ -1,6 +1,6 @@
-"""Queries of the people who take part in a study: who came, what they did, where they stopped.
+"""Queries of a study's participants: arrivals, answers, games and dropout.
 
-Names that people chose for the table are in none of them: they may be their own.
+None of them returns the names that participants chose, because these may be real names.
 """
 
 import re
@@ -17,19 +17,19 @@ STEP_KINDS = (
     "consent", "first_name", "screening", "instructions", "comprehension", "quiz", "survey",
     "debrief", "games", "assignment", "go_on", "end", "ended",
 )  # fmt: skip
-"""The kinds of steps that are answered, by people or by the server for them."""
+"""The kinds of steps that participants, or the server for them, answer."""
 CONSENT, NAME, CODE_WORD, COMPREHENSION, QUIZ, SURVEY = (
     "consent", "first_name", "instructions", "comprehension", "quiz", "survey",
 )  # fmt: skip
 ATTENTION = "attention"
 CHECKS = (CODE_WORD, COMPREHENSION, QUIZ)
-"""Steps at which something is wanted: the word in the instructions, and two kinds of questions."""
+"""Steps with expected answers: the code word in the instructions, and two kinds of quizzes."""
 people, answers, games = schema.participants, schema.responses, schema.plays
 notices, paid = schema.notices, schema.payments
 
 
 class Participant(NamedTuple):
-    """A person in a study; see :data:`.schema.participants`."""
+    """A participant; see :data:`.schema.participants`."""
 
     participant: str
     cohort: str
@@ -43,7 +43,7 @@ class Participant(NamedTuple):
 
 
 class Response(NamedTuple):
-    """What a person answered at a step; see :data:`.schema.responses`."""
+    """A participant's response to a step; see :data:`.schema.responses`."""
 
     participant: str
     number: int
@@ -51,20 +51,20 @@ class Response(NamedTuple):
     visit: int
     game: int
     answer: Mapping[str, Any]
-    right: bool | None
+    correct: bool | None
     shown: float | None
     answered: float
 
 
 class Play(NamedTuple):
-    """A game of a person; see :data:`.schema.plays`."""
+    """A participant's game; see :data:`.schema.plays`."""
 
     participant: str
     number: int
     treatment: str
     game: str
-    match: str | None
-    place: str | None
+    match_id: str | None
+    seat: str | None
     state: str
     payoff: float | None
     cents: int | None
@@ -73,16 +73,16 @@ class Play(NamedTuple):
 
 
 class PlayedSettings(NamedTuple):
-    """What somebody's game was set to: its match, the treatment, and its configuration."""
+    """The settings of a participant's game: its match, treatment and configuration."""
 
-    match: str
+    match_id: str
     treatment: str
     digest: str
     parameters: dict[str, Any]
 
 
 class Payment(NamedTuple):
-    """What a person is paid for one thing; see :data:`.schema.payments`."""
+    """A payment to a participant; see :data:`.schema.payments`."""
 
     participant: str | None
     kind: str
@@ -93,7 +93,7 @@ class Payment(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """A message or a prompt to a person; see :data:`.schema.notices`."""
+    """A message or prompt to a participant; see :data:`.schema.notices`."""
 
     participant: str
     kind: str
@@ -102,17 +102,17 @@ class Notice(NamedTuple):
     sent: float
     due: float | None
     answered: float | None
-    right: bool | None
+    correct: bool | None
 
 
 class PassedCheck(NamedTuple):
-    """How many people passed a kind of check.
+    """The number of participants who passed a kind of check.
 
     Attributes:
         kind: one of :data:`CHECKS`, or ``attention``.
-        answered: people who answered one.
-        first: those of them who had all of its questions right and none wrong before.
-        passed: those who have all of them right, at whichever try.
+        answered: participants who answered one.
+        first: those who answered all its questions correctly at the first try.
+        passed: those who answered all of them correctly at any try.
     """
 
     kind: str
@@ -122,13 +122,13 @@ class PassedCheck(NamedTuple):
 
 
 class ReachedStep(NamedTuple):
-    """How many people came to a step of the path.
+    """The number of participants who reached a step.
 
     Attributes:
         step: its name.
-        reached: people who answered it or are at it.
-        answered: those who answered it.
-        checked: whether anything was wanted there.
+        reached: participants who answered it or are at it.
+        answered: participants who answered it.
+        checked: whether it has expected answers.
     """
 
     step: str
@@ -138,12 +138,12 @@ class ReachedStep(NamedTuple):
 
 
 class AnsweredItem(NamedTuple):
-    """One item of a response; ``item`` is None of a response without any.
+    """One item of a response; ``item`` is None for a response without items.
 
     Attributes:
         item: its name.
         text: the answer as text.
-        number: the answer where it is one.
+        number: the answer if it is a number.
     """
 
     item: str | None
@@ -151,24 +151,24 @@ class AnsweredItem(NamedTuple):
     number: float | None
 
 
-def items_of_response(one: Response) -> Iterator[AnsweredItem]:
-    """The items of a response, in order; one without a name where there is none."""
-    for item, answer in one.answer.items():
+def items_of_response(response: Response) -> Iterator[AnsweredItem]:
+    """Yield the items of a response in order, or one unnamed item if there are none."""
+    for item, answer in response.answer.items():
         is_text = answer is None or isinstance(answer, str)
         yield AnsweredItem(item, answer if is_text else standard_json(answer), number_of(answer))
-    if not one.answer:
+    if not response.answer:
         yield AnsweredItem(None, None, None)
 
 
 def number_of(answer: object) -> float | None:
-    """An answer as a number; None of all that is none."""
+    """Return an answer as a number; None if it is not one."""
     if isinstance(answer, bool) or not isinstance(answer, int | float):
         return None
     return float(answer)
 
 
 def step_kind(step: str) -> str | None:
-    """The kind of a step by its name, which is the kind or begins with its word; None for others.
+    """Return the kind of a step from its name, which begins with the kind; None for others.
 
     >>> step_kind("comprehension"), step_kind("survey-2"), step_kind("surveyor")
     ('comprehension', 'survey', None)
@@ -178,38 +178,37 @@ def step_kind(step: str) -> str | None:
 
 
 def has_people(store: StoreReader, study: str) -> bool:
-    """Whether anybody ever took part in a study."""
+    """Return whether a study has participants."""
     with store.reading() as connection:
         return connection.scalar(sa.select(people.c.id).where(_in(study)).limit(1)) is not None
 
 
 def participants_of(store: StoreReader, study: str) -> Iterator[Participant]:
-    """The people of a study in the order in which they came."""
+    """Yield the participants of a study in the order of arrival."""
     columns = (people.c.code, *(people.c[name] for name in Participant._fields[1:]))
     for row in _rows(store, sa.select(*columns).where(_in(study)).order_by(people.c.id)):
         yield Participant(*row)
 
 
 def responses_of(store: StoreReader, study: str) -> Iterator[Response]:
-    """What the people of a study answered, each in order; not what they want to be called."""
+    """Yield the responses of a study's participants in order, without their chosen names."""
     columns = (people.c.code, *(answers.c[name] for name in Response._fields[1:]))
     query = _of(answers, study, *columns).order_by(people.c.id, answers.c.number)
     for row in _rows(store, query):
-        one = Response(*row)
-        yield one._replace(answer={}) if step_kind(one.step) == NAME else one
+        response = Response(*row)
+        yield response._replace(answer={}) if step_kind(response.step) == NAME else response
 
 
 def plays_of(store: StoreReader, study: str) -> Iterator[Play]:
-    """The games of the people of a study, each person's in order."""
-    called = {"match": "match_id"}
-    columns = (games.c[called.get(name, name)] for name in Play._fields[1:])
+    """Yield the games of a study's participants, in order for each."""
+    columns = (games.c[name] for name in Play._fields[1:])
     query = _of(games, study, people.c.code, *columns).order_by(people.c.id, games.c.number)
     for row in _rows(store, query):
         yield Play(*row)
 
 
 def settings_played(store: StoreReader, study: str) -> Iterator[PlayedSettings]:
-    """The settings of the games of people whose matches are in the store."""
+    """Yield the settings of participants' games whose matches are in the store."""
     matches, configurations = schema.matches, schema.configurations
     query = (
         _of(
@@ -224,7 +223,7 @@ def settings_played(store: StoreReader, study: str) -> Iterator[PlayedSettings]:
 
 
 def payments_of(store: StoreReader, study: str) -> Iterator[Payment]:
-    """What the people of a study are paid, in the order in which it was earned."""
+    """Yield the payments to a study's participants, in the order of earning."""
     query = (
         sa.select(
             people.c.code, paid.c.kind, paid.c.key, paid.c.cents, paid.c.made,
@@ -240,7 +239,7 @@ def payments_of(store: StoreReader, study: str) -> Iterator[Payment]:
 
 
 def notices_of(store: StoreReader, study: str) -> Iterator[Notice]:
-    """The messages and prompts to the people of a study, each person's in order."""
+    """Yield the messages and prompts to a study's participants, in order for each."""
     columns = (people.c.code, *(notices.c[name] for name in Notice._fields[1:]))
     query = _of(notices, study, *columns).order_by(people.c.id, notices.c.id)
     for row in _rows(store, query):
@@ -248,46 +247,50 @@ def notices_of(store: StoreReader, study: str) -> Iterator[Notice]:
 
 
 def currency_of(store: StoreReader, study: str) -> str:
-    """In what the people of a study are paid, such as USD."""
+    """Return the currency in which a study's participants are paid, such as USD."""
     spec = store.study(study, counted=False).spec
     return str(((spec.get("people") or {}).get("pay") or {}).get("currency", "USD"))
 
 
 def ended_at(store: StoreReader, study: str) -> dict[tuple[str, str | None], int]:
-    """How many people are at each step with each ending; None for those who are under way."""
+    """Count the participants at each step with each ending; None if they have not ended."""
     query = sa.select(people.c.step, people.c.ending, sa.func.count()).where(_in(study))
     rows = _rows(store, query.group_by(people.c.step, people.c.ending))
     return {(step, ending): count for step, ending, count in rows}
 
 
 def steps_reached(store: StoreReader, study: str) -> list[ReachedStep]:
-    """The steps that people came to, in the order of the path.
+    """Return the steps that participants reached, in the order of the path.
 
-    A step stands where the first person came to it. Of two that stand at one place the one that
-    nobody answers, such as a game, is first.
+    A step's position is the earliest at which a participant reached it. Of two steps at one
+    position, the one without answers, such as a game, comes first.
     """
     steps = sa.func.count(answers.c.step.distinct())
-    own = sa.select(steps).where(answers.c.participant_id == people.c.id)
-    here = sa.select(
-        people.c.id.label("who"), people.c.step, own.scalar_subquery().label("number"),
+    answered_steps = sa.select(steps).where(answers.c.participant_id == people.c.id)
+    current = sa.select(
+        people.c.id.label("who"), people.c.step, answered_steps.scalar_subquery().label("number"),
         sa.null().label("answerer"), sa.literal(0).label("checked"),
     ).where(_in(study))  # fmt: skip
-    before = _of(
+    past = _of(
         answers, study, answers.c.participant_id, answers.c.step, answers.c.number,
-        answers.c.participant_id, sa.case((answers.c.right.is_(None), 0), else_=1),
+        answers.c.participant_id, sa.case((answers.c.correct.is_(None), 0), else_=1),
     )  # fmt: skip
-    found = sa.union_all(here, before).subquery()
+    steps_found = sa.union_all(current, past).subquery()
     count = sa.func.count
-    answered = count(found.c.answerer.distinct())
+    answered = count(steps_found.c.answerer.distinct())
     query = (
         sa.select(
-            found.c.step,
-            count(found.c.who.distinct()),
+            steps_found.c.step,
+            count(steps_found.c.who.distinct()),
             answered,
-            sa.type_coerce(sa.func.max(found.c.checked) > 0, sa.Boolean),
+            sa.type_coerce(sa.func.max(steps_found.c.checked) > 0, sa.Boolean),
         )
-        .group_by(found.c.step)
-        .order_by(sa.func.min(found.c.number), sa.case((answered > 0, 1), else_=0), found.c.step)
+        .group_by(steps_found.c.step)
+        .order_by(
+            sa.func.min(steps_found.c.number),
+            sa.case((answered > 0, 1), else_=0),
+            steps_found.c.step,
+        )
     )
     return [ReachedStep(*row) for row in _rows(store, query)]
 
@@ -295,43 +298,43 @@ def steps_reached(store: StoreReader, study: str) -> list[ReachedStep]:
 def checks_passed(
     store: StoreReader, study: str, steps: Mapping[str, list[str]]
 ) -> list[PassedCheck]:
-    """How many people passed each kind of check, in the order of :data:`CHECKS`.
+    """Count the participants who passed each kind of check, in the order of :data:`CHECKS`.
 
-    Of the word and of comprehension all steps of the path are to be passed; of quizzes, which
-    follow games, those that a person came to.
+    All code word and comprehension steps must be passed, but only those quizzes that a participant
+    reached, because quizzes follow games.
 
     Args:
-        steps: the steps of each kind at which something is wanted.
+        steps: the steps with expected answers, by kind.
     """
-    found = []
+    checks = []
     for kind in CHECKS:
         if not steps.get(kind):
             continue
-        right = sa.case((answers.c.right, 1), else_=0)
+        correct = sa.case((answers.c.correct, 1), else_=0)
         step = (
             _of(
                 answers, study, answers.c.participant_id,
-                sa.func.max(right).label("passed"), sa.func.max(1 - right).label("failed"),
+                sa.func.max(correct).label("passed"), sa.func.max(1 - correct).label("failed"),
             )
-            .where(answers.c.right.is_not(None), answers.c.step.in_(steps[kind]))
+            .where(answers.c.correct.is_not(None), answers.c.step.in_(steps[kind]))
             .group_by(answers.c.participant_id, answers.c.step, answers.c.game)
             .subquery()
         )  # fmt: skip
-        wanted = sa.func.count() if kind == QUIZ else sa.literal(len(steps[kind]))
+        required = sa.func.count() if kind == QUIZ else sa.literal(len(steps[kind]))
         person = sa.select(
-            sa.case((sa.func.sum(step.c.passed) >= wanted, 1), else_=0).label("passed"),
+            sa.case((sa.func.sum(step.c.passed) >= required, 1), else_=0).label("passed"),
             sa.func.max(step.c.failed).label("failed"),
         ).group_by(step.c.participant_id).subquery()  # fmt: skip
-        found.append(_passed(store, kind, person))
-    return found
+        checks.append(_passed(store, kind, person))
+    return checks
 
 
 def attention_passed(store: StoreReader, study: str) -> PassedCheck:
-    """How many people answered the prompts that they were sent, and in time; see ``notices``."""
-    wrong = sa.func.max(sa.case((notices.c.right, 0), else_=1)).label("failed")
+    """Count the participants who answered all attention prompts correctly and in time."""
+    failed = sa.func.max(sa.case((notices.c.correct, 0), else_=1)).label("failed")
     person = (
-        _of(notices, study, wrong, (1 - wrong).label("passed"))
-        .where(notices.c.kind == ATTENTION, notices.c.right.is_not(None))
+        _of(notices, study, failed, (1 - failed).label("passed"))
+        .where(notices.c.kind == ATTENTION, notices.c.correct.is_not(None))
         .group_by(notices.c.participant_id)
         .subquery()
     )
@@ -339,25 +342,25 @@ def attention_passed(store: StoreReader, study: str) -> PassedCheck:
 
 
 def _passed(store: StoreReader, kind: str, person: sa.Subquery) -> PassedCheck:
-    """How many people passed, given a row for each with what they passed and failed."""
+    """Count passes from a query with one row per participant."""
     first = person.c.passed * (1 - person.c.failed)
-    total = sa.func.coalesce
+    coalesce = sa.func.coalesce
     query = sa.select(
-        sa.func.count(), total(sa.func.sum(first), 0), total(sa.func.sum(person.c.passed), 0)
+        sa.func.count(), coalesce(sa.func.sum(first), 0), coalesce(sa.func.sum(person.c.passed), 0)
     ).select_from(person)
     ((answered, at_first, passed),) = _rows(store, query)
     return PassedCheck(kind, answered, at_first, passed)
 
 
 class Progress(NamedTuple):
-    """How many people came so far.
+    """The number of participants who reached each stage.
 
     Attributes:
         came: all of them.
-        consented: those who agreed to take part, and did not decline later.
-        began: those of whom a game began.
-        finished: those of whom one came to its end, which answers to a quiz show, too.
-        completed: those who came to the end of the path.
+        consented: those who consented and did not decline later.
+        began: those who started a game.
+        finished: those who finished a game, which answers to a quiz also show.
+        completed: those who completed the study.
     """
 
     came: int
@@ -368,44 +371,47 @@ class Progress(NamedTuple):
 
 
 def progress_of(store: StoreReader, study: str, steps: Mapping[str, list[str]]) -> Progress:
-    """How many people of a study came so far; see :class:`Progress`.
+    """Count the participants of a study by stage; see :class:`Progress`.
 
     Args:
-        steps: the steps of each kind.
+        steps: the steps by kind.
     """
-    fine = answers.c.right.is_(None) | answers.c.right
+    valid = answers.c.correct.is_(None) | answers.c.correct
     stayed = people.c.ending.is_(None) | (people.c.ending != "declined")
-    agreed = _answered(steps.get(CONSENT, []), fine) & stayed
+    agreed = _answered(steps.get(CONSENT, []), valid) & stayed
     over_or_gone = games.c.state.in_(("finished", "erased"))
     began = games.c.match_id.is_not(None) | over_or_gone
-    own = games.c.participant_id == people.c.id
-    over = sa.exists().where(own, games.c.state == "finished")
+    is_own = games.c.participant_id == people.c.id
+    finished_game = sa.exists().where(is_own, games.c.state == "finished")
     conditions = (
         sa.true(),
         agreed,
-        sa.exists().where(own, began),
-        over | _answered(steps.get(QUIZ, [])),
+        sa.exists().where(is_own, began),
+        finished_game | _answered(steps.get(QUIZ, [])),
         people.c.ending == "complete",
     )
-    counts = [sa.func.coalesce(sa.func.sum(sa.case((one, 1), else_=0)), 0) for one in conditions]
-    ((came, *others),) = _rows(store, sa.select(*counts).select_from(people).where(_in(study)))
-    return Progress(came, *others)
+    counts = [
+        sa.func.coalesce(sa.func.sum(sa.case((condition, 1), else_=0)), 0)
+        for condition in conditions
+    ]
+    ((came, *rest),) = _rows(store, sa.select(*counts).select_from(people).where(_in(study)))
+    return Progress(came, *rest)
 
 
 def _answered(steps: list[str], *where: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    """Whether a person answered one of these steps, in such a way."""
-    own = answers.c.participant_id == people.c.id
-    return sa.exists().where(own, answers.c.step.in_(steps), *where)
+    """Return the condition that a participant answered one of these steps."""
+    is_own = answers.c.participant_id == people.c.id
+    return sa.exists().where(is_own, answers.c.step.in_(steps), *where)
 
 
 def _in(study: str) -> sa.ColumnElement[bool]:
-    """Whether a participant is of a study."""
-    own = sa.select(schema.studies.c.id).where(schema.studies.c.name == study)
-    return people.c.study_id.in_(own)
+    """Return the condition that a participant belongs to a study."""
+    study_ids = sa.select(schema.studies.c.id).where(schema.studies.c.name == study)
+    return people.c.study_id.in_(study_ids)
 
 
 def _of(table: sa.Table, study: str, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    """Columns of what belongs to the participants of a study."""
+    """Select columns of rows that belong to a study's participants."""
     return (
         sa.select(*columns)
         .select_from(table)
@@ -416,5 +422,5 @@ def _of(table: sa.Table, study: str, *columns: sa.ColumnElement[Any]) -> sa.Sele
 
 def _rows(store: StoreReader, query: sa.Select[Any]) -> Iterator[tuple[Any, ...]]:
     paged = query.execution_options(yield_per=5_000)
-    with store.reading() as connection, connection.execute(paged) as found:
-        yield from map(tuple, found)
+    with store.reading() as connection, connection.execute(paged) as result:
+        yield from map(tuple, result)

@@ -1,4 +1,4 @@
-"""Rooms in which people come together to play, as the store keeps them beside the matches."""
+"""Rooms in which participants meet to play, stored separately from matches."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ rooms = schema.rooms
 
 
 def keep_room(study_id: int, code: str, kept: Mapping[str, Any]) -> Callable[[sa.Connection], None]:
-    """What writes a room as it now is, for :meth:`.Ledger.write`."""
+    """Return a write for :meth:`.Ledger.write` that stores a room's current state."""
     row = {"code": code, "study_id": study_id, "kept": dict(kept), "changed": time.time()}
 
     def work(connection: sa.Connection) -> None:
@@ -26,7 +26,7 @@ def keep_room(study_id: int, code: str, kept: Mapping[str, Any]) -> Callable[[sa
 
 
 def kept_rooms(store: Store, study_id: int) -> list[tuple[str, dict[str, Any]]]:
-    """All rooms of a study, oldest change first: code, and what was kept."""
+    """Return all rooms of a study with their states, least recently changed first."""
     query = (
         sa.select(rooms.c.code, rooms.c.kept)
         .where(rooms.c.study_id == study_id)

@@ -1,1 +1,1 @@
-"""The store: how studies, players and matches are kept, written, read and looked through."""
+"""The store: writes, reads and queries studies, players and matches."""

@@ -1,7 +1,6 @@
-"""The database that a store is in: where it lies, who writes to it, and what its errors mean.
+"""Database backends of a store: connections, locks and error messages.
 
-A kind of database is one module. It registers under the scheme of its URLs, and the rest of the
-package knows no other way to it.
+Each kind of database is one module that registers under its URL scheme.
 """
 
 import shlex
@@ -17,8 +16,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import sqlalchemy as sa
 
 from cheaptalk.processes import undisturbed
-from cheaptalk.records.shapes import DamagedValue
 from cheaptalk.records.store.shares import Shares, Undivided
+from cheaptalk.records.validation import DamagedValue
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.rules.registry import Registry, is_function
 
@@ -26,87 +25,89 @@ T = TypeVar("T")
 
 
 class StoreError(CheaptalkError):
-    """The store cannot be used; the message names the cause and the cure."""
+    """The store cannot be used; the message gives the cause and a remedy."""
 
 
 class NoStore(StoreError):
-    """There is no store there, and none is to be made."""
+    """No store exists at the location, and none is to be created."""
 
 
-class StoreHeld(StoreError):
+class StoreLocked(StoreError):
     """Another process is writing to the store."""
 
 
-def held_by(other: str = "") -> str:
-    """Why a second writer is refused.
+def held_by(holder: str = "") -> str:
+    """Return the message that refuses a second writer.
 
     Args:
-        other: who writes, where that is known.
+        holder: the process that is writing, if known.
     """
-    who = f" ({other})" if other else ""
+    suffix = f" ({holder})" if holder else ""
     return (
-        f"another cheaptalk{who} is writing to it; wait for it to end, or stop it (look after a "
-        "run with: cheaptalk ctl STUDY)"
+        f"another cheaptalk process{suffix} is writing to the store; wait until it ends, or stop "
+        "it (to control a run: cheaptalk control STUDY)"
     )
 
 
 class StoreAway(StoreError):
-    """The database's server went away, or is not back yet."""
+    """The database server is unavailable."""
 
 
 class DamagedStore(StoreError):
-    """Something in a store is not as it was written.
+    """Something in a store is damaged.
 
     Attributes:
-        what: what is wrong.
+        what: the problem.
     """
 
-    def __init__(self, place: str, what: str, look: str = "cheaptalk doctor --deep") -> None:
-        """Say so.
+    def __init__(
+        self, location: str, what: str, command: str = "cheaptalk store doctor --deep"
+    ) -> None:
+        """Compose the message.
 
         Args:
-            place: where it is.
-            look: the command that finds all that is wrong.
+            location: the damaged part.
+            command: the command that lists all damage.
         """
-        cure = f"see what else is hurt with: {look}; restore a copy of the store"
-        super().__init__(f"{place} is damaged ({what}); {cure}")
+        remedy = f"list all damage with: {command}; then restore a copy of the store"
+        super().__init__(f"{location} is damaged ({what}); {remedy}")
         self.what = what
 
 
 class Mailbox(Protocol):
-    """Where a run gives account of itself, and where orders to it lie."""
+    """Exchanges status and orders between a run and the processes that control it."""
 
-    place: str
-    """Where the account is, for people."""
+    location: str
+    """The location of the status, for messages."""
 
     def write_account(self, text: str) -> None:
-        """Replace the account as a whole: who reads sees the old one or the new one."""
+        """Replace the status atomically."""
 
     def read_account(self) -> str | None:
-        """The latest account; None where no run has given one."""
+        """Return the latest status, or None before the first run."""
 
     def post(self, order: str, text: str) -> None:
-        """Leave an order."""
+        """Send an order."""
 
     def take(self) -> Iterator[tuple[str, str]]:
-        """The orders that came, oldest first; each is removed once it is read."""
+        """Yield the pending orders, oldest first, and remove each after reading it."""
 
     def withdraw(self, order: str) -> None:
-        """Take an order back, if nobody has read it."""
+        """Cancel an order that has not been read."""
 
     def clear(self) -> None:
-        """Remove what belongs to no run any more."""
+        """Remove everything that belongs to no current run."""
 
 
 class Backend(ABC):
-    """One database with a store in it.
+    """One database that contains a store.
 
     Attributes:
-        name: what people know it by: a path, or a URL without its password.
-        address: what another process opens it by: a path, or the whole URL.
-        own_tables: names of tables that the kind of database has beside those of a store.
-        engine: how SQLAlchemy reaches it.
-        mailbox: where a run and those who look after it leave word for each other.
+        name: the displayed name: a path, or a URL without its password.
+        address: the address for other processes: a path, or the complete URL.
+        own_tables: the names of tables that this kind of database adds to those of the store.
+        engine: the SQLAlchemy engine.
+        mailbox: exchanges status and orders with the processes that control a run.
     """
 
     name: str
@@ -117,39 +118,39 @@ class Backend(ABC):
 
     @abstractmethod
     def holding(self, wait: float) -> AbstractContextManager[None]:
-        """Hold the store for writing, alone; wait so many seconds for another to let it go.
+        """Lock the store exclusively for writing, waiting up to `wait` seconds.
 
         Raises:
-            StoreHeld: another process holds it.
-            StoreError: it cannot be written.
+            StoreLocked: another process is writing to the store.
+            StoreError: the store is not writable.
         """
 
     @contextmanager
     def sharing(self, work: str) -> Iterator[Shares]:
-        """Hold the store for writing, together with others that do the same work where several can.
+        """Lock the store for writing, shared with other runs of the same work if supported.
 
         Args:
-            work: differs for those that do something else.
+            work: identifies the work; runs of other work are refused.
 
         Raises:
-            StoreHeld: somebody else holds it.
-            StoreError: it cannot be written.
+            StoreLocked: another process is writing to the store.
+            StoreError: the store is not writable.
         """
         with self.holding(0):
             yield Undivided()
 
     def check_free(self) -> None:
-        """See that nobody writes to it who shares the work with no other.
+        """Check that no other process holds an exclusive lock.
 
         Raises:
-            StoreHeld: somebody does.
-            StoreError: it cannot be written.
+            StoreLocked: another process holds one.
+            StoreError: the store is not writable.
         """
         with self.holding(0):
             pass
 
     def held(self) -> bool:
-        """Whether somebody writes to it; who was killed does not any more."""
+        """Return whether a live process is writing to the store."""
         try:
             with self.holding(0):
                 return False
@@ -157,21 +158,23 @@ class Backend(ABC):
             return True
 
     def patiently(self, work: Callable[[], T]) -> T:
-        """Do some reading; once more where the database was away and this process holds it."""
+        """Call a function that reads; retry while the server is away and this process holds it."""
         return work()
 
     def commit(self, work: Callable[[sa.Connection], T]) -> T:
-        """Do some writing in a transaction, which is kept once; work may be called again where the
-        database went away before it kept what was written, and this process holds it.
+        """Call a function in a transaction that is committed exactly once.
+
+        `work` may be called again if the server went away before the commit while this process
+        holds the store.
         """
         with undisturbed(), self.transaction() as connection:
             return work(connection)
 
     @contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
-        """A connection whose work is committed at the end, or undone by an error.
+        """Yield a connection whose transaction is committed, or rolled back after an error.
 
-        Another writer waits from the beginning on, not only from the first write.
+        Other writers wait from the start of the transaction.
         """
         with (
             self.explaining(),
@@ -182,115 +185,117 @@ class Backend(ABC):
 
     @abstractmethod
     def cure(self, error: Exception) -> str | None:
-        """What a database error means and what to do, in a sentence; None where it is no such."""
+        """Return a database error's meaning and remedy, or None for any other error."""
 
     def away(self, error: Exception) -> bool:
-        """Whether a database error says that its server is away."""
+        """Return whether a database error means that the server is unavailable."""
         return False
 
     @abstractmethod
     def prepared(self, connection: sa.Connection) -> bool:
-        """Whether the database is set up as a store needs it, tables aside."""
+        """Return whether the database is set up, apart from the store's tables."""
 
     @abstractmethod
     def prepare(self) -> None:
-        """Set the database up as a store needs it, tables aside."""
+        """Set up the database, apart from the store's tables."""
 
-    def renumber(self, connection: sa.Connection) -> None:  # noqa: B027 - most do it by themselves
-        """Number new rows behind those that came with numbers of their own."""
+    def renumber(self, connection: sa.Connection) -> None:  # noqa: B027 - most need no action
+        """Continue row numbers after rows that were inserted with explicit numbers."""
 
     made = False
-    """Whether there was no database before this process opened it."""
+    """Whether this process created the database."""
 
-    def discard(self) -> None:  # noqa: B027 - a server's databases are made by others
-        """Remove a database that was made and never used."""
+    def discard(self) -> None:  # noqa: B027 - servers keep their databases
+        """Remove a database that was created and never used."""
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections."""
         self.engine.dispose()
 
     def copied(self) -> bool:
-        """Read a copy from now on, if the database cannot be written; whether it is so."""
+        """Switch to a temporary copy if the database is read-only; return whether it is used."""
         return False
 
     @abstractmethod
-    def damage(self, *, whole: bool = False) -> str | None:
-        """What is wrong with the database itself, or None if it is sound.
+    def damage(self, *, full: bool = False) -> str | None:
+        """Return the damage of the database file, or None if it is intact.
 
         Args:
-            whole: look at all of it, which takes longer.
+            full: check everything, which takes longer.
         """
 
     @abstractmethod
     def wipe(self) -> None:
-        """See that nothing that was deleted stays in the database's files.
+        """Overwrite deleted data in the database's files.
 
         Raises:
-            StoreError: somebody reads it meanwhile for so long that this cannot be.
+            StoreError: a reader prevents it.
         """
 
     def merge_log(self) -> bool:
-        """Move everything that was committed into the store's main file; whether that worked.
+        """Move all committed data into the store's main file; return whether it succeeded.
 
         Raises:
-            StoreError: the store's files are no longer those that were opened.
+            StoreError: the store's files were replaced after they were opened.
         """
         return True
 
     @abstractmethod
     def stamp(self) -> object:
-        """Differs whenever something has been written since."""
+        """Return a value that changes with every write."""
 
     @contextmanager
     def explaining(self) -> Iterator[None]:
-        """Turn database errors into sentences that name the cause and the cure."""
+        """Convert database errors to messages with a cause and a remedy."""
         try:
             yield
         except (DamagedValue, JSONDecodeError, UnicodeDecodeError) as error:
-            look = f"cheaptalk doctor --deep --store {shlex.quote(self.name)}"
-            raise DamagedStore(self.name, str(error), look) from error
+            command = f"cheaptalk store doctor --deep --store {shlex.quote(self.name)}"
+            raise DamagedStore(self.name, str(error), command) from error
         except Exception as error:
-            said = self.cure(error)
-            if said is None:
+            explanation = self.cure(error)
+            if explanation is None:
                 raise
-            raise (StoreAway if self.away(error) else StoreError)(f"{self.name}: {said}") from error
+            raise (StoreAway if self.away(error) else StoreError)(
+                f"{self.name}: {explanation}"
+            ) from error
 
 
 Opener: TypeAlias = Callable[[str, bool], Backend]
-"""Opens the database at a URL; makes one that is not there, or raises NoStore if that is false."""
+"""Opens the database at a URL; if the flag is set, creates a missing one, else raises NoStore."""
 BACKENDS: Registry[Opener] = Registry("kind of store", "cheaptalk.stores", is_function)
-"""Kinds of databases by the scheme of their URLs."""
+"""Kinds of databases by URL scheme."""
 
 
-def store_name(where: Path | str) -> str:
-    """A store as people are told of it: its file, or its URL without a password.
+def store_name(location: Path | str) -> str:
+    """Return a store's displayed name: its file, or its URL without the password.
 
     >>> store_name("postgresql+psycopg://me:secret@db.example.org/talk?sslpassword=secret")
     'postgresql+psycopg://me@db.example.org/talk'
     """
-    scheme, colon, _ = str(where).partition("://")
+    scheme, colon, _ = str(location).partition("://")
     if not colon:
-        return str(where)
+        return str(location)
     try:
-        url = sa.make_url(str(where))._replace(password=None)
+        url = sa.make_url(str(location))._replace(password=None)
     except (ValueError, sa.exc.ArgumentError):
         return f"{scheme}://..."
     return url.difference_update_query(["password", "sslpassword"]).render_as_string()
 
 
-def open_backend(where: Path | str, create: bool) -> Backend:
-    """The database at a path or a URL.
+def open_backend(location: Path | str, create: bool) -> Backend:
+    """Open the database at a path or URL.
 
     Raises:
-        StoreError: it is not there (NoStore), cannot be used, or is of no kind that is registered.
+        StoreError: it is missing (NoStore), unusable, or of an unregistered kind.
     """
-    scheme, colon, _ = str(where).partition("://")
+    scheme, colon, _ = str(location).partition("://")
     if not colon:
-        scheme, where = "sqlite", f"sqlite:///{where}"
+        scheme, location = "sqlite", f"sqlite:///{location}"
     if scheme not in BACKENDS:
         kind = suggest(scheme, list(BACKENDS))  # the rest of the URL may hold a password
         raise StoreError(f"{scheme}://...: unknown kind of store {kind}")
-    return BACKENDS[scheme](str(where), create)
+    return BACKENDS[scheme](str(location), create)
 
 
 Row: TypeAlias = Callable[[Mapping[str, Any]], Any]
@@ -299,34 +304,38 @@ Row: TypeAlias = Callable[[Mapping[str, Any]], Any]
 def write_rows(
     connection: sa.Connection, statement: sa.Insert, rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Write rows that have the same columns.
+    """Insert rows that have the same columns.
 
-    The driver gets them at once: what SQLAlchemy does for each row would take far longer than to
-    store it.
+    Rows are passed to the driver together, because SQLAlchemy's processing of each row would take
+    far longer than storing it.
 
     Args:
-        statement: inserts a row, and has no values of its own.
+        statement: an insert statement without values.
     """
     if rows:
-        text, row = _driven(statement, connection.dialect, tuple(rows[0]))
-        connection.exec_driver_sql(text, [*map(row, rows)])
+        text, convert = _driven(statement, connection.dialect, tuple(rows[0]))
+        connection.exec_driver_sql(text, [*map(convert, rows)])
 
 
 @lru_cache(maxsize=64)
 def _driven(statement: sa.Insert, dialect: sa.Dialect, columns: tuple[str, ...]) -> tuple[str, Row]:
-    """A statement as a driver takes it, and what makes its parameters of a row."""
-    made = statement.compile(dialect=dialect, column_keys=list(columns))
-    assert made.binds.keys() == set(columns), "a value of the statement's own"
-    order = made.positiontup or columns
-    types = [made.binds[name].type.dialect_impl(dialect) for name in order]
-    processors = [(at, one.bind_processor(dialect)) for at, one in enumerate(types)]
-    written = [(at, processor) for at, processor in processors if processor is not None]
-    chosen = itemgetter(*order)
+    """Return a statement's SQL text, and a function that converts a row to its parameters."""
+    compiled = statement.compile(dialect=dialect, column_keys=list(columns))
+    assert compiled.binds.keys() == set(columns), "a value of the statement's own"
+    order = compiled.positiontup or columns
+    types = [compiled.binds[name].type.dialect_impl(dialect) for name in order]
+    processors = [
+        (index, column_type.bind_processor(dialect)) for index, column_type in enumerate(types)
+    ]
+    conversions = [(index, processor) for index, processor in processors if processor is not None]
+    select_values = itemgetter(*order)
 
-    def row(values: Mapping[str, Any]) -> Any:
-        driven = [*chosen(values)]
-        for at, processor in written:
-            driven[at] = processor(driven[at])
-        return tuple(driven) if made.positional else dict(zip(order, driven, strict=True))
+    def convert(values: Mapping[str, Any]) -> Any:
+        parameters = [*select_values(values)]
+        for index, processor in conversions:
+            parameters[index] = processor(parameters[index])
+        return (
+            tuple(parameters) if compiled.positional else dict(zip(order, parameters, strict=True))
+        )
 
-    return str(made), row
+    return str(compiled), convert

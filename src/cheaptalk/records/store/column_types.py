@@ -1,19 +1,19 @@
-"""Types of columns that refuse a value which nobody wrote there, wherever it is read."""
+"""Column types that reject damaged values when they are read."""
 
 from typing import Any
 
 import sqlalchemy as sa
 
 from cheaptalk.records.encoding import data_of
-from cheaptalk.records.shapes import DamagedValue, check_shape
 from cheaptalk.records.store.held_text import restored, storable
+from cheaptalk.records.validation import DamagedValue, check_shape
 
 LATEST = 1e11
-"""Seconds since 1970 beyond which no match is played."""
+"""Latest valid time, in seconds since 1970."""
 
 
 class Shaped(sa.types.TypeDecorator[Any]):
-    """JSON of one shape; see :mod:`cheaptalk.records.shapes`."""
+    """JSON of a given shape; see :mod:`cheaptalk.records.validation`."""
 
     impl = sa.JSON
     cache_ok = True
@@ -23,30 +23,30 @@ class Shaped(sa.types.TypeDecorator[Any]):
         self.shape = shape
 
     def coerce_compared_value(self, op: Any, value: Any) -> Any:
-        return self.impl_instance.coerce_compared_value(op, value)  # as what stands within it
+        return self.impl_instance.coerce_compared_value(op, value)  # compare as an element
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
         return check_shape(value, self.shape)
 
     def read(self, text: str | None) -> Any:
-        """What stands in a text; None where there is none.
+        """Parse a JSON text; return None for None.
 
         Raises:
-            DamagedValue: it is no JSON, or of another shape.
+            DamagedValue: it is not valid JSON, or has another shape.
         """
         try:
             value = None if text is None else data_of(text)
         except ValueError as error:
-            raise DamagedValue(f"it is broken off, or no JSON ({error})") from None
+            raise DamagedValue(f"invalid or truncated JSON ({error})") from None
         return check_shape(value, self.shape)
 
 
 class Plain(sa.types.TypeDecorator[Any]):
-    """Values of some types alone.
+    """Values of given Python types.
 
     Attributes:
         kinds: the types.
-        what: what they are called.
+        what: their name in messages.
     """
 
     kinds: tuple[type, ...]
@@ -56,18 +56,18 @@ class Plain(sa.types.TypeDecorator[Any]):
         return None if value is None else self.read(value)
 
     def read(self, value: Any) -> Any:
-        """The value.
+        """Return the value.
 
         Raises:
-            DamagedValue: it is of another type.
+            DamagedValue: it has another type.
         """
         if isinstance(value, self.kinds):
             return value
-        raise DamagedValue(f"{value!r:.40} stands where a {self.what} should")
+        raise DamagedValue(f"found {value!r:.40}, expected a {self.what}")
 
 
 class HeldText(sa.types.TypeDecorator[str]):
-    """Text in PostgreSQL, in characters that it holds and in the order of their numbers."""
+    """Text in PostgreSQL, in characters that it can store, sorted by code point."""
 
     cache_ok = True
     impl = sa.Text
@@ -83,7 +83,7 @@ HELD = HeldText(collation="C")
 
 
 class Words(Plain):
-    """Text, which sorts by the numbers of its characters."""
+    """Text, sorted by code point."""
 
     cache_ok = True
     impl, kinds, what = sa.String, (str,), "text"
@@ -114,7 +114,7 @@ class Number(Plain):
 
 
 class Moment(Number):
-    """Seconds since 1970, in the years that a calendar has."""
+    """Seconds since 1970, within the range of calendar dates."""
 
     cache_ok = True
     what = "moment"
@@ -122,11 +122,11 @@ class Moment(Number):
     def read(self, value: Any) -> Any:
         if isinstance(value, self.kinds) and 0 <= value < LATEST:
             return value
-        raise DamagedValue(f"{value!r:.40} stands where a {self.what} should")
+        raise DamagedValue(f"found {value!r:.40}, expected a {self.what}")
 
 
 class Choice(sa.types.TypeDecorator[str]):
-    """One of some words."""
+    """One of several fixed texts."""
 
     impl = sa.String
     cache_ok = True
@@ -139,11 +139,11 @@ class Choice(sa.types.TypeDecorator[str]):
         return None if value is None else self.read(value)
 
     def read(self, text: str) -> str:
-        """The word.
+        """Return the text.
 
         Raises:
-            DamagedValue: it is none of them.
+            DamagedValue: it is not one of the choices.
         """
         if text not in self.words:
-            raise DamagedValue(f'"{text}" is none of {", ".join(self.words)}')
+            raise DamagedValue(f'"{text}" is not one of {", ".join(self.words)}')
         return text

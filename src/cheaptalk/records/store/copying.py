@@ -1,4 +1,4 @@
-"""A copy of a store, in a store of any kind."""
+"""Copying a store to a new store of any kind."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -7,104 +7,104 @@ from typing import Any
 import sqlalchemy as sa
 
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.backend import StoreError, StoreHeld
+from cheaptalk.records.store.backend import StoreError, StoreLocked
 from cheaptalk.records.store.column_types import Shaped
 from cheaptalk.records.store.reader import StoreReader
 from cheaptalk.records.store.store import Store, expect_what_is_stored
 
 AT_ONCE = 1_000
-"""Rows that are read and written together."""
+"""Rows per read and write."""
 EVERY = sa.true()
 TABLES = schema.metadata.sorted_tables
-"""Tables in an order in which rows stand behind those that they name."""
+"""Tables, each after the tables that it references."""
 
 
 def copy_store(
-    source: Store, target: Store, progress: Callable[[int, int], None] = lambda _done, _of: None
+    source: Store, target: Store, progress: Callable[[int, int], None] = lambda _count, _total: None
 ) -> dict[str, int]:
-    """Copy everything in a store to a new one, completely or not at all.
+    """Copy a store's contents to a new store, completely or not at all.
 
-    The copy is a snapshot: a run may write to the source meanwhile, and what it commits after the
-    beginning is not in the copy. Rows keep their numbers and ids, so that a study goes on in the
-    copy as it would have here. What lies beside a file stays there: a cache, and the ids by which
-    people came.
+    The copy is a snapshot: data that a run commits to the source during copying is not included.
+    Row numbers and ids are kept, so a study can resume in the copy. Files beside a store file
+    (cache, participants' identities) are not copied.
 
     Args:
-        progress: told how many rows were copied, and of how many.
+        progress: called with the number of copied rows and the total.
 
     Returns:
-        How many rows each table has.
+        The number of rows of each table.
 
     Raises:
-        StoreError: the target holds something or is being written to, or something in the source
-            is damaged.
+        StoreError: the target is not empty or is being written to, or the source is damaged.
     """
     if source.backend.address == target.backend.address:
-        raise StoreError(f"{source.name} cannot be copied to itself; name a new one")
+        raise StoreError(f"cannot copy {source.name} to itself; name a new store")
     running = source.backend.held()
     with target.writing(), source.reading() as reading:
         expect_empty(target)
         counts = {table.name: count(reading, table) for table in TABLES}
-        done, total = 0, sum(counts.values())
+        copied, total = 0, sum(counts.values())
         with target.transaction() as writing:
             for table in TABLES:
                 for rows in pages(reading, table):
                     writing.execute(sa.insert(table), rows)
-                    done += len(rows)
-                    progress(done, total)
+                    copied += len(rows)
+                    progress(copied, total)
             target.backend.renumber(writing)
-            if running:  # what its run has yet to add is not missing in the copy
+            if running:  # matches that its run has yet to add are not missing from the copy
                 expect_what_is_stored(writing)
     return counts
 
 
 @contextmanager
 def at_rest(store: StoreReader) -> Iterator[None]:
-    """See that nobody writes to a store meanwhile; one that cannot be written is at rest.
+    """Prevent writes to a store; a read-only store needs no lock.
 
     Raises:
-        StoreHeld: somebody does.
+        StoreLocked: another process is writing to it.
     """
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            held.enter_context(store.backend.holding(0))
-        except StoreHeld:
+            stack.enter_context(store.backend.holding(0))
+        except StoreLocked:
             raise
         except StoreError:
-            pass  # nobody can write to it
+            pass  # read-only
         yield
 
 
 def expect_empty(store: StoreReader) -> None:
-    """Refuse a store that holds something.
+    """Raise an error if a store is not empty.
 
     Raises:
-        StoreError: it does.
+        StoreError: it contains rows.
     """
-    with store.reading() as there:
-        if any(count(there, table) for table in TABLES):
-            raise StoreError(
-                f"{store.name} holds something already, and a copy is a store of its own; "
-                "name a new one"
-            )
+    with store.reading() as connection:
+        if any(count(connection, table) for table in TABLES):
+            raise StoreError(f"{store.name} is not empty; name a new store for the copy")
 
 
 def count(connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bool] = EVERY) -> int:
-    """How many rows of a table fit."""
+    """Count the rows of a table that satisfy a condition."""
     return connection.scalar(sa.select(sa.func.count()).select_from(table).where(where)) or 0
 
 
 def pages(
     connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bool] = EVERY
 ) -> Iterator[list[dict[str, Any]]]:
-    """The rows of a table that fit, by its key; JSON that was never written is told from null."""
-    shaped = [one for one in table.c if isinstance(one.type, Shaped) and one.nullable]
-    lacking = [one.is_(sa.null()).label(f"no {one.name}") for one in shaped]
-    every = sa.select(table, *lacking).where(where).order_by(*table.primary_key.columns)
-    with connection.execute(every.execution_options(yield_per=AT_ONCE)) as found:
-        for rows in found.mappings().partitions():
+    """Yield the matching rows of a table by primary key; absent JSON is SQL null, not JSON null."""
+    json_columns = [
+        column for column in table.c if isinstance(column.type, Shaped) and column.nullable
+    ]
+    nulls = [column.is_(sa.null()).label(f"no {column.name}") for column in json_columns]
+    query = sa.select(table, *nulls).where(where).order_by(*table.primary_key.columns)
+    with connection.execute(query.execution_options(yield_per=AT_ONCE)) as result:
+        for rows in result.mappings().partitions():
             yield [_values(row, table) for row in rows]
 
 
 def _values(row: Mapping[Any, Any], table: sa.Table) -> dict[str, Any]:
-    return {one.name: sa.null() if row.get(f"no {one.name}") else row[one.name] for one in table.c}
+    return {
+        column.name: sa.null() if row.get(f"no {column.name}") else row[column.name]
+        for column in table.c
+    }

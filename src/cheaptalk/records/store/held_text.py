@@ -1,6 +1,6 @@
-"""Texts and data in characters that PostgreSQL holds, and back.
+"""Conversion of text and data to characters that PostgreSQL can store, and back.
 
-It holds no character of the number zero, no half of a surrogate pair, and no number that is none.
+PostgreSQL rejects null characters, unpaired surrogates, and NaN and infinities in JSON.
 """
 
 import math
@@ -11,40 +11,40 @@ from typing import Any
 from cheaptalk.records.encoding import data_of, text_of
 
 MARK = "\ue000"
-"""Stands before what PostgreSQL would not hold, written in four hexadecimal digits or a word."""
+"""Precedes an escaped value: four hexadecimal digits, or ``=`` and a number."""
 UNHELD = re.compile(r"[\x00\ue000\ud800-\udfff]")
 MARKED = re.compile(r"\ue000([0-9a-f]{4})")
 RARE = re.compile(r"\\u0000|\\ud[89a-f]|\ue000|NaN|Infinity")
-"""What JSON text has in it that may hold something of the kind."""
+"""JSON text that may contain a value to escape."""
 
 
 def storable_text(data: Any) -> str:
-    """Data as JSON text that PostgreSQL takes."""
+    """Return data as JSON text that PostgreSQL accepts."""
     text = text_of(data)
     return text_of(_throughout(data, storable)) if RARE.search(text) else text
 
 
 def stored_data(text: str | bytes) -> Any:
-    """What :func:`storable_text` wrote."""
-    read = text.decode() if isinstance(text, bytes) else text
-    data = data_of(read)
-    return _throughout(data, restored) if MARK in read else data
+    """Parse the output of :func:`storable_text`."""
+    decoded = text.decode() if isinstance(text, bytes) else text
+    data = data_of(decoded)
+    return _throughout(data, restored) if MARK in decoded else data
 
 
-def storable(one: Any) -> Any:
-    """A text or number in characters that PostgreSQL holds; anything else as it is."""
-    if isinstance(one, str):
-        return UNHELD.sub(lambda found: f"{MARK}{ord(found[0]):04x}", one)
-    return one if not isinstance(one, float) or math.isfinite(one) else f"{MARK}={one}"
+def storable(value: Any) -> Any:
+    """Escape a text or number that PostgreSQL cannot store; return other values unchanged."""
+    if isinstance(value, str):
+        return UNHELD.sub(lambda match: f"{MARK}{ord(match[0]):04x}", value)
+    return value if not isinstance(value, float) or math.isfinite(value) else f"{MARK}={value}"
 
 
-def restored(one: Any) -> Any:
-    """What :func:`storable` took."""
-    if not isinstance(one, str):
-        return one
-    if one.startswith(f"{MARK}="):
-        return float(one[2:])
-    return MARKED.sub(lambda found: chr(int(found[1], 16)), one)
+def restored(value: Any) -> Any:
+    """Reverse :func:`storable`."""
+    if not isinstance(value, str):
+        return value
+    if value.startswith(f"{MARK}="):
+        return float(value[2:])
+    return MARKED.sub(lambda match: chr(int(match[1], 16)), value)
 
 
 def _throughout(data: Any, change: Callable[[Any], Any]) -> Any:

@@ -1,9 +1,9 @@
-"""Leases: who may write to a store in PostgreSQL, for how long, and what they have taken.
+"""Leases: permissions to write to a store in PostgreSQL, and the claimed shares of work.
 
-A process that writes has a row, which it renews with all it writes and every few seconds beside.
-Nobody lets it go: a row that is not renewed is deleted by whoever comes next, and with it go its
-shares of the work. Whoever lost its row writes nothing more. Times are the server's, whatever the
-clocks of machines say; while the server is away no lease ends.
+Each writing process has a row, which it renews with every write and every few seconds in between.
+Leases are not released by others: an expired row is deleted by the next process that connects, and
+its shares become available. A process that lost its row can't write. Times are the server's, so
+clocks of machines don't matter; no lease expires while the server is unavailable.
 """
 
 import os
@@ -18,35 +18,35 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 
 from cheaptalk import __version__
-from cheaptalk.records.store.backend import Backend, StoreError, StoreHeld, held_by
+from cheaptalk.records.store.backend import Backend, StoreError, StoreLocked, held_by
 from cheaptalk.records.store.shares import Share
 
 T = TypeVar("T")
 
 LEASE = 60.0
-"""Seconds after which a process is taken for lost that has not renewed its lease."""
+"""Seconds without renewal after which a lease expires."""
 BEAT = 5.0
-"""Seconds between two renewals by a process that writes nothing."""
+"""Seconds between two renewals by a process that is not writing."""
 PAUSE = 0.1
-"""Seconds between two looks whether a store has been let go."""
+"""Seconds between two attempts to lock a store."""
 HOLDING, TRANSACTION = 20_260, 20_261
-"""Numbers of our two kinds of locks; their second number tells leases, or schemas, apart."""
+"""Keys of the two kinds of advisory locks; the second key identifies the lease or the schema."""
 
-own = sa.MetaData()
+lease_metadata = sa.MetaData()
 leases = sa.Table(
     "leases",
-    own,
+    lease_metadata,
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("holder", sa.Text, nullable=False),
-    sa.Column("work", sa.Text, comment="what several share; null for who is alone"),
-    sa.Column("version", sa.Text, nullable=False, comment="of cheaptalk"),
-    sa.Column("server", sa.DateTime(timezone=True), nullable=False, comment="when it began"),
+    sa.Column("work", sa.Text, comment="shared work; null for an exclusive lease"),
+    sa.Column("version", sa.Text, nullable=False, comment="cheaptalk version"),
+    sa.Column("server", sa.DateTime(timezone=True), nullable=False, comment="its start time"),
     sa.Column("until", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("halted", sa.Text, comment="why it is to stop"),
+    sa.Column("halted", sa.Text, comment="reason to stop"),
 )
 shares = sa.Table(
     "shares",
-    own,
+    lease_metadata,
     sa.Column("work", sa.Text, primary_key=True),
     sa.Column("kind", sa.Text, primary_key=True),
     sa.Column("start", sa.BigInteger, primary_key=True),
@@ -57,15 +57,15 @@ shares = sa.Table(
 )
 marks = sa.Table(
     "marks",
-    own,
+    lease_metadata,
     sa.Column("lease", sa.ForeignKey(leases.c.number, ondelete="CASCADE"), primary_key=True),
-    sa.Column("number", sa.BigInteger, primary_key=True, comment="of what was written"),
+    sa.Column("number", sa.BigInteger, primary_key=True, comment="number of the transaction"),
 )
 
 SERVER = sa.func.greatest(
     sa.func.pg_postmaster_start_time(), sa.func.pg_stat_get_bgwriter_stat_reset_time()
 )
-"""When the server began, or one of its processes crashed, which ends all others and counts anew."""
+"""Start of the server or its last crash, which ends all connections and resets the statistics."""
 NOW = sa.func.clock_timestamp()
 
 
@@ -77,7 +77,7 @@ UNTIL = _later(NOW, sa.bindparam("seconds"))
 
 
 def _key(number: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
-    """The second number of a lease's lock."""
+    """Return the second key of a lease's lock."""
     return sa.func.hashtext(sa.func.concat(sa.func.current_schema(), "/", number))
 
 
@@ -86,12 +86,12 @@ WAIT = sa.select(sa.func.pg_advisory_xact_lock(TRANSACTION, sa.func.hashtext(
 )))  # fmt: skip
 GONE = sa.or_(
     sa.func.greatest(leases.c.until, _later(SERVER, sa.bindparam("seconds"))) < NOW,
-    sa.and_(  # the connection is gone, and not with its server
+    sa.and_(  # the connection is closed, and the server has not restarted
         leases.c.server == SERVER,
         sa.func.pg_try_advisory_xact_lock_shared(HOLDING, _key(leases.c.number)),
     ),
 )
-"""Leases of who is not heard of any more; several may look at once."""
+"""Expired leases; several processes may check at once."""
 LOST = sa.delete(leases).where(GONE)
 LOCKED = sa.func.pg_try_advisory_lock(HOLDING, _key(leases.c.number))
 HOLD = (
@@ -99,7 +99,7 @@ HOLD = (
     .where(leases.c.number == sa.bindparam("lease"))
     .values(server=sa.case((LOCKED, SERVER), else_=NOW))
 )
-"""Hold a lease by a connection; by time alone where one that broke is still there to the server."""
+"""Lock a lease; rely on its time only if the server still has a broken connection."""
 RENEW = (
     sa.update(leases)
     .where(leases.c.number == sa.bindparam("lease"))
@@ -109,32 +109,32 @@ RENEW = (
 
 
 class Holder(NamedTuple):
-    """Who has a lease, and what is shared; None for who is alone."""
+    """The process that holds a lease, and the shared work; None for an exclusive lease."""
 
     holder: str
     work: str | None
 
 
 def holders(connection: sa.Connection) -> list[Holder]:
-    """Who has a lease now, the oldest first."""
-    there = sa.select(leases.c.holder, leases.c.work).where(~GONE).order_by(leases.c.number)
-    return [Holder(*row) for row in connection.execute(there, {"seconds": LEASE})]
+    """Return the current holders, oldest first."""
+    query = sa.select(leases.c.holder, leases.c.work).where(~GONE).order_by(leases.c.number)
+    return [Holder(*row) for row in connection.execute(query, {"seconds": LEASE})]
 
 
 class Lease:
-    """One process's leave to write, as long as it renews it.
+    """One process's permission to write, valid while it is renewed.
 
     Args:
-        backend: the store's.
-        work: what is shared with others of the same words; None to be alone.
-        wait: seconds to wait until the store is let go.
+        backend: the store's backend.
+        work: the work to share; None for an exclusive lease.
+        wait: maximum seconds to wait for a lock.
 
     Attributes:
-        first: whether nobody else was there when it began.
-        halted: why all who share the work are to stop, once they are.
+        first: whether no other process held a lease when this one began.
+        halted: why all runs that share the work are to stop; None if they are not.
 
     Raises:
-        StoreHeld: others write to the store.
+        StoreLocked: another process is writing to the store.
     """
 
     def __init__(self, backend: Backend, work: str | None, wait: float) -> None:
@@ -145,7 +145,7 @@ class Lease:
         self._engine = backend.engine.execution_options(isolation_level="READ COMMITTED")
         self._in_hand: set[tuple[str, int]] = set()
         self._numbers = count(1)
-        self._told: list[int] = []
+        self._confirmed: list[int] = []
         self._over = Event()
         self._connection: sa.Connection | None = None
         self.number = self._taken(wait)
@@ -153,15 +153,15 @@ class Lease:
         self._thread.start()
 
     def end(self) -> None:
-        """Let the store go, and what was taken of the work."""
+        """Release the store and the claimed shares."""
         self._over.set()
         self._thread.join()
-        mine = leases.c.number == self.number
+        own_lease = leases.c.number == self.number
         with suppress(sa.exc.SQLAlchemyError), self._engine.begin() as connection:
-            connection.execute(WAIT)  # for who is just coming, and reckons with the shares
-            connection.execute(sa.delete(leases).where(mine))
-            nobody = ~sa.exists(sa.select(leases.c.number))
-            connection.execute(sa.delete(shares).where(nobody))
+            connection.execute(WAIT)  # for processes that are connecting and check the shares
+            connection.execute(sa.delete(leases).where(own_lease))
+            no_lease = ~sa.exists(sa.select(leases.c.number))
+            connection.execute(sa.delete(shares).where(no_lease))
         self._drop()
 
     def _taken(self, wait: float) -> int:
@@ -184,24 +184,24 @@ class Lease:
                 raise refusal
             time.sleep(PAUSE)
 
-    def _refusal(self, connection: sa.Connection) -> StoreHeld | None:
-        """Why the store cannot be taken now, if it cannot and may be soon.
+    def _refusal(self, connection: sa.Connection) -> StoreLocked | None:
+        """Return why the store can't be locked now, or None if it can.
 
         Raises:
-            StoreHeld: others share other work, which takes its time.
-            StoreError: others share the work and are of another version.
+            StoreLocked: others share other work, which will take long.
+            StoreError: others share the work with another version.
         """
-        for other in connection.execute(sa.select(leases).order_by(leases.c.number)):
+        for lease in connection.execute(sa.select(leases).order_by(leases.c.number)):
             self.first = False
-            held = StoreHeld(f"{self.name}: {held_by(other.holder)}")
-            if self.work is None or other.work is None:
-                return held
-            if other.work != self.work:
-                raise held
-            if other.version != __version__:
+            refusal = StoreLocked(f"{self.name}: {held_by(lease.holder)}")
+            if self.work is None or lease.work is None:
+                return refusal
+            if lease.work != self.work:
+                raise refusal
+            if lease.version != __version__:
                 raise StoreError(
-                    f"{self.name}: {other.holder} plays the same with cheaptalk {other.version}, "
-                    f"and this is {__version__}; install the same version everywhere"
+                    f"{self.name}: {lease.holder} runs the study with cheaptalk {lease.version}, "
+                    f"but this is {__version__}; install the same version everywhere"
                 )
         return None
 
@@ -220,21 +220,21 @@ class Lease:
         while not self._over.wait(BEAT):
             try:
                 self._renew()
-            except sa.exc.SQLAlchemyError:  # the server is away: look again
+            except sa.exc.SQLAlchemyError:  # the server is unavailable: retry
                 self._drop()
-            except StoreError:  # the lease is lost, as whoever writes next is told
+            except StoreError:  # the lease is lost; the next write reports it
                 return
 
     def _renew(self) -> None:
-        again = self._connection is None
+        reconnected = self._connection is None
         self._connection = connection = self._connection or self._engine.connect()
         with connection.begin():
             self.renew(connection)
-            if again:
+            if reconnected:
                 connection.execute(HOLD, {"lease": self.number})
 
     def _drop(self) -> None:
-        """Close the connection itself, so that no lock stays with it."""
+        """Close the connection itself, so that its locks are released."""
         if self._connection is not None:
             with suppress(sa.exc.SQLAlchemyError):
                 self._connection.invalidate()
@@ -242,52 +242,52 @@ class Lease:
             self._connection = None
 
     def mark(self, connection: sa.Connection) -> int:
-        """Mark a transaction, so that one can ask whether it was kept; the mark's number.
+        """Mark a transaction, to check later whether it was committed; return the mark's number.
 
-        A transaction's own id would not do: a server that crashed gives it to another one.
+        PostgreSQL may reuse a transaction id after a crash, so it can't serve as a mark.
         """
         number = next(self._numbers)
-        told, self._told = self._told, []
-        if told:
-            mine = marks.c.lease == self.number, marks.c.number.in_(told)
-            connection.execute(sa.delete(marks).where(*mine))
+        confirmed, self._confirmed = self._confirmed, []
+        if confirmed:
+            condition = marks.c.lease == self.number, marks.c.number.in_(confirmed)
+            connection.execute(sa.delete(marks).where(*condition))
         connection.execute(sa.insert(marks).values(lease=self.number, number=number))
         return number
 
     def kept(self, number: int, connection: sa.Connection) -> bool:
-        """Whether a transaction with this mark was kept.
+        """Return whether the transaction with this mark was committed.
 
         Args:
-            connection: in a transaction that writes, and so has waited for that one to end.
+            connection: in a write transaction, which has waited for that transaction to end.
         """
-        mine = marks.c.lease == self.number, marks.c.number == number
-        return connection.execute(sa.select(marks).where(*mine)).first() is not None
+        condition = marks.c.lease == self.number, marks.c.number == number
+        return connection.execute(sa.select(marks).where(*condition)).first() is not None
 
     def forget(self, number: int) -> None:
-        """Ask no more for a mark; what is known to be kept needs none."""
-        self._told.append(number)
+        """Delete a mark that is no longer needed, with the next write."""
+        self._confirmed.append(number)
 
     def renew(self, connection: sa.Connection) -> None:
-        """Renew the lease in a transaction, which others then wait for.
+        """Renew the lease in a transaction that blocks other writers.
 
         Raises:
             StoreError: the lease is lost.
         """
-        found = connection.execute(RENEW, {"lease": self.number, "seconds": LEASE}).one_or_none()
-        if found is None:
+        row = connection.execute(RENEW, {"lease": self.number, "seconds": LEASE}).one_or_none()
+        if row is None:
             raise StoreError(
-                f"{self.name}: nothing was heard of this process for so long that another may "
-                "write to it now; what was committed stays: resume"
+                f"{self.name}: the lease of this process expired, so another process may be "
+                "writing; committed data is kept: resume the run"
             )
-        self.halted = self.halted or found[0]
+        self.halted = self.halted or row[0]
 
     def leads(self) -> bool:
-        """Whether it came first of those that are there."""
+        """Return whether this is the oldest current lease."""
         with self._backend.explaining(), self._engine.begin() as connection:
             return self._leads(connection)
 
     def _do(self, work: Callable[[sa.Connection], T]) -> T:
-        """Do something in a transaction; again where the server was away meanwhile."""
+        """Call a function in a transaction, and retry if the server was unavailable."""
 
         def once() -> T:
             with self._backend.explaining(), self._engine.begin() as connection:
@@ -304,39 +304,40 @@ class Lease:
         self.halted = reason
         self._do(lambda connection: connection.execute(sa.update(leases).values(halted=reason)))
 
-    def offer(self, kind: str, made: Callable[[], Iterable[Share]]) -> None:
-        there = sa.select(shares.c.kind).where(self._of(kind))
+    def offer(self, kind: str, make_shares: Callable[[], Iterable[Share]]) -> None:
+        existing = sa.select(shares.c.kind).where(self._of(kind))
 
-        def lay_out(connection: sa.Connection) -> None:
+        def insert_shares(connection: sa.Connection) -> None:
             connection.execute(WAIT)
-            rows = [] if connection.execute(there).first() else list(made())
+            rows = [] if connection.execute(existing).first() else list(make_shares())
             if rows:
-                values = [one._asdict() | {"work": self.work} for one in rows]
+                values = [share._asdict() | {"work": self.work} for share in rows]
                 connection.execute(sa.insert(shares), values)
 
-        self._do(lay_out)
+        self._do(insert_shares)
 
     def take(self, kind: str, *, alone: bool = False) -> Share | None:
-        in_hand = [start for of, start in self._in_hand if of == kind]
-        unheard = shares.c.lease == self.number, shares.c.start.not_in(in_hand)
-        free = shares.c.lease.is_(None) | sa.and_(*unheard)  # the server may have gone after a take
-        one = (
+        in_hand = [start for share_kind, start in self._in_hand if share_kind == kind]
+        unconfirmed = shares.c.lease == self.number, shares.c.start.not_in(in_hand)
+        # A claim may have been committed although the server went away before confirming it.
+        available = shares.c.lease.is_(None) | sa.and_(*unconfirmed)
+        first_available = (
             sa.select(shares.c.start)
-            .where(self._of(kind), ~shares.c.done, free)
+            .where(self._of(kind), ~shares.c.done, available)
             .order_by(shares.c.start)
             .limit(1)
         )
-        chosen = one.with_for_update(skip_locked=True).scalar_subquery()
-        taking = sa.update(shares).where(self._of(kind), shares.c.start == chosen)
+        first_start = first_available.with_for_update(skip_locked=True).scalar_subquery()
+        taking = sa.update(shares).where(self._of(kind), shares.c.start == first_start)
         columns = shares.c.kind, shares.c.start, shares.c.stop, shares.c.matches
 
-        def taken(connection: sa.Connection) -> Any:
+        def claim(connection: sa.Connection) -> Any:
             if not self._leads(connection) and alone:
                 return None
-            found = connection.execute(taking.values(lease=self.number).returning(*columns))
-            return found.one_or_none()
+            result = connection.execute(taking.values(lease=self.number).returning(*columns))
+            return result.one_or_none()
 
-        row = self._do(taken)
+        row = self._do(claim)
         if row is None:
             return None
         share = Share(*row)
@@ -344,21 +345,25 @@ class Lease:
         return share
 
     def done(self, share: Share, connection: sa.Connection) -> None:
-        mine = self._of(share.kind), shares.c.start == share.start, shares.c.lease == self.number
-        if not connection.execute(sa.update(shares).where(*mine).values(done=True)).rowcount:
-            raise StoreError(
-                f"{self.name}: another run has taken over what this one played; resume"
-            )
+        condition = (
+            self._of(share.kind),
+            shares.c.start == share.start,
+            shares.c.lease == self.number,
+        )
+        if not connection.execute(sa.update(shares).where(*condition).values(done=True)).rowcount:
+            raise StoreError(f"{self.name}: another run has taken over this run's matches; resume")
         self._in_hand.discard((share.kind, share.start))
 
     def waits(self, kind: str) -> bool:
-        left = sa.select(shares.c.kind).where(self._of(kind), ~shares.c.done)
-        return self._do(lambda connection: connection.execute(left).first()) is not None
+        unfinished = sa.select(shares.c.kind).where(self._of(kind), ~shares.c.done)
+        return self._do(lambda connection: connection.execute(unfinished).first()) is not None
 
     def elsewhere(self) -> int:
-        mine = shares.c.lease == self.number
-        theirs = sa.and_(shares.c.work == self.work, shares.c.done, mine.is_not(sa.true()))
-        played = sa.select(sa.func.sum(shares.c.matches)).where(theirs)
+        is_own = shares.c.lease == self.number
+        done_by_others = sa.and_(
+            shares.c.work == self.work, shares.c.done, is_own.is_not(sa.true())
+        )
+        played = sa.select(sa.func.sum(shares.c.matches)).where(done_by_others)
         return int(self._do(lambda connection: connection.scalar(played)) or 0)
 
     def _of(self, kind: str) -> sa.ColumnElement[bool]:

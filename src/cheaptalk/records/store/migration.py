@@ -1,4 +1,4 @@
-"""Making a store's tables, and bringing those of an older one up to date with alembic."""
+"""Creating a store's tables, and migrating older stores with alembic."""
 
 from pathlib import Path
 
@@ -11,9 +11,9 @@ from cheaptalk.records.store.views import drop_views, make_views
 
 
 def upgrade(connection: sa.Connection) -> None:
-    """Make the tables, or run the migrations that they lack, in the connection's transaction.
+    """Create the tables, or run pending migrations, in the connection's transaction.
 
-    Views are made anew, so that they are always those of the newest tables.
+    Views are recreated, so that they always match the newest tables.
     """
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))

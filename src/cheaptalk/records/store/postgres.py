@@ -1,7 +1,7 @@
-"""Stores in PostgreSQL: a database that many machines reach.
+"""Stores in PostgreSQL, which several machines can use.
 
-A store is what stands in one schema of a database. Whoever writes has a lease, which it loses when
-it is not heard of any more.
+A store occupies one schema of a database. A writing process holds a lease, which expires if it is
+not renewed.
 """
 
 import logging
@@ -20,12 +20,12 @@ from cheaptalk.records.store.backend import (
     NoStore,
     StoreAway,
     StoreError,
-    StoreHeld,
+    StoreLocked,
     held_by,
     store_name,
 )
 from cheaptalk.records.store.held_text import restored, storable, storable_text, stored_data
-from cheaptalk.records.store.leases import PAUSE, WAIT, Holder, Lease, holders, own
+from cheaptalk.records.store.leases import PAUSE, WAIT, Holder, Lease, holders, lease_metadata
 from cheaptalk.records.store.schema import metadata, studies
 from cheaptalk.records.store.shares import Shares
 from cheaptalk.rules.errors import first_line
@@ -35,40 +35,41 @@ T = TypeVar("T")
 
 EXTRA = "pip install 'cheaptalk[postgres]'"
 OLDEST = 13
-"""The oldest version of the server."""
-PATIENCE = "10s"
-"""How long a writer waits for another one's transaction."""
-TOGETHER = "600s"
-"""The same of those who share the work: who comes looks for millions of matches in one."""
+"""Minimum version of the server."""
+LOCK_TIMEOUT = "10s"
+"""How long a writer waits for another transaction."""
+SHARED_LOCK_TIMEOUT = "600s"
+"""The same for runs that share the work: each starts with a transaction over all its matches."""
 WRITING = (
     "set transaction isolation level read committed; set local synchronous_commit = on; "
     "set local lock_timeout = '{}'"
 )
-"""A transaction that writes sees what others wrote while it waited, and is kept once it is done."""
+"""A write transaction sees what others committed while it waited, and is durable."""
 MOMENT = 5.0
-"""Seconds for which others wait for who is alone: many are so for a moment, to make the store."""
+"""Seconds to wait for an exclusive lock; most are brief, for example to create the store."""
 OUTAGE = 600.0
-"""Seconds for which a process that holds the store waits for its server."""
+"""Seconds for which a process that holds the store waits for an unavailable server."""
 AWAY = ("08", "57P")
-"""Beginnings of SQLSTATE codes that say that the server is away."""
+"""Prefixes of SQLSTATE codes that mean that the server is unavailable."""
 VERSION = sa.text("select cast(current_setting('server_version_num') as integer) / 10000")
 WRITTEN = sa.text("select cast(pg_snapshot_xmax(pg_current_snapshot()) as text)")
-UNREACHED = "see that the server runs, and that its address and the options of the URL are right"
+UNREACHED = "check that the server runs, and the address and options of the URL"
 CURES = {
     "08": UNREACHED,
     "28": "check the user and the password of the URL",
-    "3D000": "make it with createdb, or name another one",
-    "3F000": "make the schema of the URL's search_path, or name another one",
-    "42501": "this user may not; grant it the rights to the schema and its tables",
-    "42P01": "it is no store, or damaged; restore a copy",
-    "25006": "the server lets nobody write; name the one that does",
-    "53100": "its disk is full; nothing recorded is lost: free some space and resume",
-    "53300": "the server has no connection left; raise max_connections, or begin fewer at once",
-    "55P03": "another program is writing to it; wait for it to end, or stop it",
-    "57014": "the server cancelled a statement, as its statement_timeout does; what was committed "
-    "stays: raise statement_timeout for this user, and resume",
-    "57": "the server was stopped; what was committed stays: start it and resume",
+    "3D000": "create the database with createdb, or name another one",
+    "3F000": "create the schema of the URL's search_path, or name another one",
+    "42501": "grant this user the rights to the schema and its tables",
+    "42P01": "this is not a store, or it is damaged; restore a copy",
+    "25006": "the server is read-only; name the primary server",
+    "53100": "the server's disk is full; recorded data is safe: free some space and resume",
+    "53300": "the server has no free connection; raise max_connections, or start fewer runs",
+    "55P03": "another program is writing to the store; wait until it ends, or stop it",
+    "57014": "the server cancelled a statement; committed data is kept: raise statement_timeout "
+    "for this user, and resume",
+    "57": "the server was stopped; committed data is kept: start it and resume",
 }
+"""Remedies by prefix of the SQLSTATE code."""
 """Cures by the beginnings of SQLSTATE codes."""
 REFUSALS = {
     "accepting connections": "57P03",
@@ -84,12 +85,12 @@ REFUSALS = {
     'database "': "3D000",
     'role "': "28",
 }
-"""Those of codes by words of who lets nobody in, since such errors have none; the first one holds:
-others may be about a database and a role, too."""
+"""Codes by words of connection errors, which have no code. The first match counts, because other
+messages may also name a database and a role."""
 
 mail = sa.Table(
     "mail",
-    own,
+    lease_metadata,
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("name", sa.Text, nullable=False, unique=True),
     sa.Column("text", sa.Text, nullable=False),
@@ -99,15 +100,15 @@ mail = sa.Table(
 class PostgresBackend(Backend):
     """A store in a database of a PostgreSQL server."""
 
-    own_tables = frozenset(own.tables)
+    own_tables = frozenset(lease_metadata.tables)
 
     def __init__(self, url: sa.URL) -> None:
         self.name = store_name(url.render_as_string(hide_password=False))
         self.address = url.render_as_string(hide_password=False)
         self.engine = sa.create_engine(
             url,
-            connect_args={"client_encoding": "utf8"},  # whatever the database's, which is looked at
-            isolation_level="REPEATABLE READ",  # who reads sees one moment, as in a file
+            connect_args={"client_encoding": "utf8"},  # whatever the client's environment says
+            isolation_level="REPEATABLE READ",  # a reader sees one snapshot, as in SQLite
             pool_pre_ping=True,
             json_serializer=storable_text,
             json_deserializer=stored_data,
@@ -118,16 +119,16 @@ class PostgresBackend(Backend):
 
     @classmethod
     def open(cls, url: str, create: bool) -> "PostgresBackend":
-        """The store at a URL such as ``postgresql+psycopg://user:password@host/database``.
+        """Open the store at a URL such as ``postgresql+psycopg://user:password@host/database``.
 
         Raises:
-            StoreError: there is none, or it cannot be reached.
+            StoreError: it is missing or can't be reached.
         """
         try:
             parsed = sa.make_url(url).set(drivername="postgresql+psycopg")
         except (ValueError, sa.exc.ArgumentError):
             raise StoreError(
-                "postgresql://...: no URL of a database; write "
+                "postgresql://...: not a valid database URL; use "
                 "postgresql+psycopg://user:password@host/database"
             ) from None
         try:
@@ -140,7 +141,7 @@ class PostgresBackend(Backend):
                 backend._check_server(connection)
                 if not create and not sa.inspect(connection).has_table(studies.name):
                     raise NoStore(
-                        f"there is no store at {backend.name}; name one with --store or "
+                        f"no store at {backend.name}; name an existing one with --store or "
                         "CHEAPTALK_STORE"
                     )
         except BaseException:
@@ -151,11 +152,13 @@ class PostgresBackend(Backend):
     def _check_server(self, connection: sa.Connection) -> None:
         version = connection.scalar(VERSION) or 0
         if version < OLDEST:
-            raise StoreError(f"{self.name}: PostgreSQL {OLDEST} or newer is needed, not {version}")
+            raise StoreError(
+                f"{self.name}: PostgreSQL {OLDEST} or newer is required, not {version}"
+            )
         encoding = connection.scalar(sa.text("show server_encoding"))
         if encoding != "UTF8":
             raise StoreError(
-                f"{self.name}: its encoding is {encoding}; make a database with: createdb -E UTF8"
+                f"{self.name}: the encoding is {encoding}; create a database with: createdb -E UTF8"
             )
 
     @contextmanager
@@ -181,24 +184,27 @@ class PostgresBackend(Backend):
 
     def check_free(self) -> None:
         until = time.monotonic() + MOMENT
-        while alone := next((one for one in self._holders() if one.work is None), None):
+        while exclusive := next(
+            (holder for holder in self._holders() if holder.work is None), None
+        ):
             if time.monotonic() > until:
-                raise StoreHeld(f"{self.name}: {held_by(alone.holder)}")
+                raise StoreLocked(f"{self.name}: {held_by(exclusive.holder)}")
             time.sleep(PAUSE)
 
     def held(self) -> bool:
         return bool(self._holders())
 
     def _holders(self) -> list[Holder]:
-        """Who writes to it now; to look keeps nobody out."""
+        """Return the current holders, without blocking them."""
         with self.explaining(), self.engine.connect() as connection:
             return holders(connection) if self.prepared(connection) else []
 
     def _begin(self, connection: sa.Connection) -> None:
-        """Begin a transaction; one that writes has waited for others that do."""
+        """Begin a transaction; a write transaction waits for the others."""
         if connection.get_execution_options().get("writes", False):
             shares = self.lease is not None and self.lease.work is not None
-            connection.exec_driver_sql(WRITING.format(TOGETHER if shares else PATIENCE))
+            timeout = SHARED_LOCK_TIMEOUT if shares else LOCK_TIMEOUT
+            connection.exec_driver_sql(WRITING.format(timeout))
             connection.execute(WAIT)
             if self.lease is not None:
                 self.lease.renew(connection)
@@ -207,18 +213,18 @@ class PostgresBackend(Backend):
         outage: float | None = None
         while True:
             try:
-                done = work()
-            except StoreAway as away:
+                result = work()
+            except StoreAway as error:
                 if self.lease is None or time.monotonic() - (outage or math.inf) > OUTAGE:
                     raise
                 if outage is None:
                     outage = time.monotonic()
-                    LOG.warning("%s; waiting for it", away)
+                    LOG.warning("%s; waiting for the server", error)
                 time.sleep(PAUSE)
             else:
                 if outage is not None:
-                    LOG.warning("%s is back", self.name)
-                return done
+                    LOG.warning("%s is available again", self.name)
+                return result
 
     def commit(self, work: Callable[[sa.Connection], T]) -> T:
         number, result = 0, None
@@ -226,7 +232,7 @@ class PostgresBackend(Backend):
         def once() -> T:
             nonlocal number, result
             lease = self.lease
-            with self.transaction() as connection:  # an earlier one has ended, kept or not
+            with self.transaction() as connection:  # waits for the end of an earlier attempt
                 if lease is None or not number or not lease.kept(number, connection):
                     number = 0 if lease is None else lease.mark(connection)
                     result = work(connection)
@@ -248,23 +254,23 @@ class PostgresBackend(Backend):
 
     @staticmethod
     def _state(error: sa.exc.SQLAlchemyError) -> str:
-        """The SQLSTATE of an error; by its words where the server let nobody in."""
+        """Return an error's SQLSTATE, derived from its message for connection errors."""
         state: str = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
         if not state and isinstance(error, sa.exc.OperationalError):
             return next((code for words, code in REFUSALS.items() if words in _said(error)), "08")
         return state
 
     def prepared(self, connection: sa.Connection) -> bool:
-        return set(own.tables) <= set(sa.inspect(connection).get_table_names())
+        return set(lease_metadata.tables) <= set(sa.inspect(connection).get_table_names())
 
     def prepare(self) -> None:
         with self.engine.connect() as connection:
             if self.prepared(connection):
                 return
         latest = self.engine.execution_options(isolation_level="READ COMMITTED")
-        with latest.begin() as connection:  # who waited sees what was made meanwhile
+        with latest.begin() as connection:  # sees tables that were created while it waited
             connection.execute(WAIT)
-            own.create_all(connection)
+            lease_metadata.create_all(connection)
 
     def renumber(self, connection: sa.Connection) -> None:
         for table in metadata.sorted_tables:
@@ -272,22 +278,22 @@ class PostgresBackend(Backend):
             if key is not None:
                 last = sa.select(sa.func.max(key)).scalar_subquery()
                 sequence = sa.func.pg_get_serial_sequence(table.name, key.name)
-                now = sa.func.setval(sequence, sa.func.coalesce(last, 1), last.is_not(None))
-                connection.execute(sa.select(now))
+                reset = sa.func.setval(sequence, sa.func.coalesce(last, 1), last.is_not(None))
+                connection.execute(sa.select(reset))
 
-    def damage(self, *, whole: bool = False) -> str | None:
-        """None: what is in the server's files is the server's to look after."""
+    def damage(self, *, full: bool = False) -> str | None:
+        """Return None: the server is responsible for its files."""
         return None
 
     def wipe(self) -> None:
         with self.explaining(), self.engine.connect() as connection:
-            alone = connection.execution_options(isolation_level="AUTOCOMMIT")
-            alone.exec_driver_sql(f"set lock_timeout = '{PATIENCE}'")
+            autocommit = connection.execution_options(isolation_level="AUTOCOMMIT")
+            autocommit.exec_driver_sql(f"set lock_timeout = '{LOCK_TIMEOUT}'")
             try:
                 for table in metadata.sorted_tables:
-                    alone.exec_driver_sql(f'vacuum full "{table.name}"')
+                    autocommit.exec_driver_sql(f'vacuum full "{table.name}"')
             finally:
-                alone.exec_driver_sql("reset lock_timeout")
+                autocommit.exec_driver_sql("reset lock_timeout")
 
     def stamp(self) -> object:
         with self.explaining(), self.engine.connect() as connection:
@@ -295,7 +301,7 @@ class PostgresBackend(Backend):
 
 
 def _said(error: sa.exc.SQLAlchemyError) -> str:
-    """What an error says, in a line."""
+    """Return an error's message in one line."""
     cause = getattr(error, "orig", None) or error
     return first_line(cause).rpartition("FATAL:  ")[2]
 
@@ -304,17 +310,17 @@ ACCOUNT, ORDER = "account", "order/"
 
 
 class TableMailbox:
-    """A table: the account is its row ``account``, orders are rows ``order/ID``."""
+    """A table: the status is row ``account``, orders are rows ``order/ID``."""
 
     def __init__(self, backend: PostgresBackend) -> None:
         self._backend = backend
-        self.place = f"{backend.name}, table {mail.name}"
+        self.location = f"{backend.name}, table {mail.name}"
 
     @contextmanager
     def _open(self) -> Iterator[sa.Connection]:
         engine = self._backend.engine.execution_options(isolation_level="READ COMMITTED")
         with self._backend.explaining(), engine.begin() as connection:
-            yield connection  # whoever changes what another just changed waits, and fails not
+            yield connection  # concurrent changes of a row wait instead of failing
 
     def _write(self, name: str, text: str) -> None:
         new = insert(mail).values(name=name, text=storable(text))
@@ -324,7 +330,7 @@ class TableMailbox:
             ))  # fmt: skip
 
     def _silent(self) -> bool:
-        """Whether another speaks for all who share the work."""
+        """Return whether another process reports for all that share the work."""
         lease = self._backend.lease
         return lease is not None and lease.work is not None and not lease.leads()
 
@@ -334,8 +340,8 @@ class TableMailbox:
 
     def read_account(self) -> str | None:
         with self._open() as connection:
-            found = connection.scalar(sa.select(mail.c.text).where(mail.c.name == ACCOUNT))
-        return None if found is None else str(restored(found))
+            text = connection.scalar(sa.select(mail.c.text).where(mail.c.name == ACCOUNT))
+        return None if text is None else str(restored(text))
 
     def post(self, order: str, text: str) -> None:
         self._write(ORDER + order, text)

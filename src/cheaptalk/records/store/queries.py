@@ -1,4 +1,4 @@
-"""Queries of the viewer and reports: pairings, pages of matches, and matches that fit a wish."""
+"""Queries of the viewer and reports: pairings, pages of matches, and filtered matches."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,27 +28,27 @@ Condition: TypeAlias = sa.ColumnElement[bool]
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Which matches of a study are asked for; what is not set is not asked.
+class MatchFilter:
+    """A filter on the matches of a study; attributes that are not set don't restrict it.
 
     Attributes:
         game: the game's name.
-        places: the game's places in the study, with their roles.
-        status: their status.
-        player: the label of a player in any place.
-        players: labels by place, or by role: of a player in any place of the role.
-        kind: matches with an answer of this kind by anyone.
-        kinds: kinds by place or role: matches with such an answer there.
-        forfeits: labels by place or role: matches that this player forfeited there.
-        without: a place that they do not have.
-        parameters: words that must all stand in the parameters, written ``name=value``.
-        says: what somebody says in a message, in small or capital letters.
-        configurations: digests of configurations, any of which will do; see
+        seats: the game's seats in the study, with their roles.
+        status: the status of a match.
+        player: the label of a player in any seat.
+        players: labels by seat, or by role: a player in any seat of the role.
+        kind: an answer of this kind by any player.
+        kinds: kinds of answers by seat or role.
+        forfeits: labels by seat or role: players that forfeited the match there.
+        without: a seat that the matches don't have.
+        parameters: words that the parameters, written ``name=value``, must all contain.
+        says: a text in any message, case-insensitive.
+        configurations: digests of alternative configurations; see
             :func:`.configuration_digest`.
     """
 
     game: str
-    places: Mapping[str, str]
+    seats: Mapping[str, str]
     status: str | None = None
     player: str | None = None
     players: Mapping[str, str] = field(default_factory=dict)
@@ -62,87 +62,91 @@ class Wanted:
 
 
 def parameters_text(parameters: Mapping[str, Any]) -> str:
-    """Parameters as they are searched: ``name=value``, one after the other."""
+    """Return parameters as searchable text: ``name=value``, separated by spaces."""
     return " ".join(f"{name}={json.dumps(value)}" for name, value in parameters.items())
 
 
-def condition(connection: sa.Connection, study: str, wanted: Wanted) -> Condition:
-    """What picks the wanted matches of a study out."""
+def condition(connection: sa.Connection, study: str, match_filter: MatchFilter) -> Condition:
+    """Return the SQL condition of a filter."""
     people = people_of(connection, study)
 
-    def at(name: str) -> list[str]:
-        """The places that a name stands for: a place's own, or its role's."""
-        return [place for place, role in wanted.places.items() if name in (place, role)]
+    def seats_named(name: str) -> list[str]:
+        """Return the seats with a name, or with this role."""
+        return [seat for seat, role in match_filter.seats.items() if name in (seat, role)]
 
     terms: list[Condition] = [
         matches.c.number.in_(members_of(study)),
-        matches.c.configuration_id.in_(_configurations(connection, wanted)),
-        *(_seated(people, at(name), label) for name, label in wanted.players.items()),
-        *(_gave(at(name), kind) for name, kind in wanted.kinds.items()),
-        *(_forfeited(people, at(name), label) for name, label in wanted.forfeits.items()),
+        matches.c.configuration_id.in_(_configurations(connection, match_filter)),
+        *(
+            _seated(people, seats_named(name), label)
+            for name, label in match_filter.players.items()
+        ),
+        *(_gave(seats_named(name), kind) for name, kind in match_filter.kinds.items()),
+        *(
+            _forfeited(people, seats_named(name), label)
+            for name, label in match_filter.forfeits.items()
+        ),
     ]
-    if wanted.status:
-        terms.append(matches.c.status == wanted.status)
-    if wanted.player:
-        terms.append(_seated(people, wanted.places, wanted.player))
-    if wanted.kind:
-        terms.append(_gave(wanted.places, wanted.kind))
-    if wanted.without:
-        terms.append(matches.c.seats[wanted.without].as_integer().is_(None))
+    if match_filter.status:
+        terms.append(matches.c.status == match_filter.status)
+    if match_filter.player:
+        terms.append(_seated(people, match_filter.seats, match_filter.player))
+    if match_filter.kind:
+        terms.append(_gave(match_filter.seats, match_filter.kind))
+    if match_filter.without:
+        terms.append(matches.c.seats[match_filter.without].as_integer().is_(None))
     return sa.and_(*terms)
 
 
-def _seated(
-    people: Mapping[int, Mapping[str, Any]], places: Iterable[str], label: str
-) -> Condition:
-    who = [number for number, player in people.items() if player["label"] == label]
-    seats = [matches.c.seats[place].as_integer().in_(who) for place in places]
-    return sa.or_(sa.false(), *seats)
+def _seated(people: Mapping[int, Mapping[str, Any]], seats: Iterable[str], label: str) -> Condition:
+    numbers = [number for number, player in people.items() if player["label"] == label]
+    terms = [matches.c.seats[seat].as_integer().in_(numbers) for seat in seats]
+    return sa.or_(sa.false(), *terms)
 
 
-def _gave(places: Iterable[str], kind: str) -> Condition:
-    gave = [matches.c.kinds[(place, kind)].as_integer() > 0 for place in places]
-    return sa.or_(sa.false(), *gave)
+def _gave(seats: Iterable[str], kind: str) -> Condition:
+    terms = [matches.c.kinds[(seat, kind)].as_integer() > 0 for seat in seats]
+    return sa.or_(sa.false(), *terms)
 
 
 def _forfeited(
-    people: Mapping[int, Mapping[str, Any]], places: Iterable[str], label: str
+    people: Mapping[int, Mapping[str, Any]], seats: Iterable[str], label: str
 ) -> Condition:
     invalid = [kind for kind in Kind if kind not in VALID]
-    by = [
-        sa.and_(_seated(people, [place], label), sa.or_(*(_gave([place], one) for one in invalid)))
-        for place in places
+    terms = [
+        sa.and_(_seated(people, [seat], label), sa.or_(*(_gave([seat], kind) for kind in invalid)))
+        for seat in seats
     ]
-    return sa.and_(matches.c.status == Status.FORFEITED.value, sa.or_(sa.false(), *by))
+    return sa.and_(matches.c.status == Status.FORFEITED.value, sa.or_(sa.false(), *terms))
 
 
-def _configurations(connection: sa.Connection, wanted: Wanted) -> list[int]:
-    """The configurations of a game that are asked for, with all words in their parameters."""
+def _configurations(connection: sa.Connection, match_filter: MatchFilter) -> list[int]:
+    """Return the configurations of a game that satisfy a filter."""
     query = sa.select(configurations.c.id, configurations.c.parameters).where(
-        configurations.c.game == wanted.game
+        configurations.c.game == match_filter.game
     )
-    if wanted.configurations:
-        query = query.where(configurations.c.digest.in_(wanted.configurations))
-    words = (wanted.parameters or "").casefold().split()
-    found = []
+    if match_filter.configurations:
+        query = query.where(configurations.c.digest.in_(match_filter.configurations))
+    words = (match_filter.parameters or "").casefold().split()
+    numbers = []
     for number, parameters in connection.execute(query):
         text = parameters_text(parameters).casefold()
         if all(word in text for word in words):
-            found.append(number)
-    return found
+            numbers.append(number)
+    return numbers
 
 
 members, studies = schema.members, schema.studies
 
 
 class PlayedPairing(NamedTuple):
-    """The matches of one game with the same players in the same places.
+    """The matches of one game with the same players in the same seats.
 
     Attributes:
-        game: its name.
-        players: labels by place.
-        counts: how many matches there are of each status.
-        without: a place that other matches of the game have and these do not.
+        game: the game's name.
+        players: labels by seat.
+        counts: the number of matches by status.
+        without: a seat of other matches of the game that these don't have.
     """
 
     game: str
@@ -157,18 +161,21 @@ class PlayedPairing(NamedTuple):
 
     @property
     def query(self) -> dict[str, str]:
-        """What picks its matches out: labels by ``player.PLACE``, and what they are ``without``."""
+        """The viewer's query for these matches: labels by ``player_SEAT``, and ``without``."""
         return query_of(self.players, self.without)
 
 
 SEARCHED = 2_000
-"""Matches whose messages are searched for one page."""
+"""Maximum matches whose messages are searched for one page."""
 
 
 class MatchPage(NamedTuple):
-    """Some matches; ``after`` is where the next page begins, None at the end.
+    """A page of matches.
 
-    ``searched`` is how many matches had to be read for what was said in them, if any had to.
+    Attributes:
+        records: the matches.
+        after: where the next page begins; None at the end.
+        searched: the number of matches whose messages were searched.
     """
 
     records: list[MatchRecord]
@@ -177,12 +184,12 @@ class MatchPage(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """What takes a look at all matches of a study.
+    """An overview of all matches of a study.
 
     Attributes:
-        pairings: all of them with their matches counted, by game and labels.
-        places: those of each game, over all its configurations in order, with their roles. Games
-            of which no match has begun are left out.
+        pairings: all pairings with their match counts, sorted by game and labels.
+        places: the seats of each game over all its configurations, with their roles. Games without
+            a match are omitted.
     """
 
     pairings: list[PlayedPairing]
@@ -190,10 +197,10 @@ class Overview(NamedTuple):
 
 
 def overview(store: Store, study: str, *, past: bool = False) -> Overview:
-    """Who met whom in a study, and where they sat: one look at all its matches.
+    """Return the pairings and seats of a study in one pass over its matches.
 
     Args:
-        past: also at those of earlier forms of the study, which are set aside.
+        past: include superseded matches.
     """
     query = (
         sa.select(
@@ -204,123 +211,131 @@ def overview(store: Store, study: str, *, past: bool = False) -> Overview:
         .where(matches.c.number.in_(members_of(study, past=past)))
         .group_by(configurations.c.game, schema.SEATS_TEXT, matches.c.status)
     )  # fmt: skip
-    found: dict[tuple[Any, ...], PlayedPairing] = {}
+    pairings: dict[tuple[Any, ...], PlayedPairing] = {}
     firsts: dict[tuple[Any, ...], int] = {}
     with store.reading() as connection:
         labels = people_of(connection, study)
-        for game, text, status, number, first in connection.execute(query):
-            seated = schema.SEATS.read(text)
-            people = {at: seated_player(labels, player)["label"] for at, player in seated.items()}
-            pairing = found.setdefault((game, *people.items()), PlayedPairing(game, people, {}))
-            pairing.counts[status] = pairing.counts.get(status, 0) + number
-            firsts[game, *people] = min(first, firsts.get((game, *people), first))
-    places = _places(store, study, firsts.values())
+        for game, text, status, count, first in connection.execute(query):
+            seats = schema.SEATS.read(text)
+            players = {
+                seat: seated_player(labels, number)["label"] for seat, number in seats.items()
+            }
+            pairing = pairings.setdefault(
+                (game, *players.items()), PlayedPairing(game, players, {})
+            )
+            pairing.counts[status] = pairing.counts.get(status, 0) + count
+            firsts[game, *players] = min(first, firsts.get((game, *players), first))
+    game_seats = _places(store, study, firsts.values())
     missing = {
-        key: next((place for place in places[one.game] if place not in one.players), None)
-        for key, one in found.items()
+        key: next((seat for seat in game_seats[pairing.game] if seat not in pairing.players), None)
+        for key, pairing in pairings.items()
     }
-    return Overview([found[key]._replace(without=missing[key]) for key in sorted(found)], places)
+    return Overview(
+        [pairings[key]._replace(without=missing[key]) for key in sorted(pairings)], game_seats
+    )
 
 
 def places_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[str, str]]:
-    """The places of each game of a study with their roles; see :class:`Overview`."""
-    ours = sa.exists().where(
+    """Return the seats of each game of a study with their roles; see :class:`Overview`."""
+    is_member = sa.exists().where(
         members.c.study_id == study_number(study), members.c.match_number == matches.c.number,
         sa.true() if past else members.c.current,
     )  # fmt: skip
-    one = (
+    first_match = (
         sa.select(matches.c.number)
-        .where(matches.c.configuration_id == configurations.c.id, ours)
+        .where(matches.c.configuration_id == configurations.c.id, is_member)
         .limit(1)
         .scalar_subquery()
     )
     with store.reading() as connection:
-        numbers = connection.scalars(sa.select(one).select_from(configurations)).all()
+        numbers = connection.scalars(sa.select(first_match).select_from(configurations)).all()
     return _places(store, study, (number for number in numbers if number is not None))
 
 
 def _places(store: Store, study: str, numbers: Iterable[int]) -> dict[str, dict[str, str]]:
-    """The places of games, read off one match of each set of places."""
-    sizes: dict[str, list[dict[str, str]]] = {}
+    """Return the seats of games, read from one match of each set of seats."""
+    by_game: dict[str, list[dict[str, str]]] = {}
     for record in store.records(study, where=matches.c.number.in_(list(numbers)), past=True):
-        sizes.setdefault(record.game, []).append(record.places)
-    return {game: united(of) for game, of in sizes.items()}
+        by_game.setdefault(record.game, []).append(record.roles)
+    return {game: united(variants) for game, variants in by_game.items()}
 
 
-def united(sizes: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Places of several configurations together: those of the largest, then what others add."""
-    joined: dict[str, str] = {}
-    for places in sorted(sizes, key=len, reverse=True):
-        joined |= {place: role for place, role in places.items() if place not in joined}
-    return joined
+def united(variants: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Merge the seats of several configurations: those of the largest first, then the others."""
+    united_seats: dict[str, str] = {}
+    for seats in sorted(variants, key=len, reverse=True):
+        united_seats |= {seat: role for seat, role in seats.items() if seat not in united_seats}
+    return united_seats
 
 
-def count(store: Store, study: str, wanted: Wanted) -> int:
-    """How many matches of a study are wanted, whatever is said in them."""
+def count(store: Store, study: str, match_filter: MatchFilter) -> int:
+    """Count the matches that satisfy a filter, ignoring `says`."""
     with store.reading() as connection:
-        query = sa.select(sa.func.count()).where(condition(connection, study, wanted))
+        query = sa.select(sa.func.count()).where(condition(connection, study, match_filter))
         return connection.scalar(query) or 0
 
 
 def page(
-    store: Store, study: str, wanted: Wanted, *, after: str | None = None, size: int = 50
+    store: Store, study: str, match_filter: MatchFilter, *, after: str | None = None, size: int = 50
 ) -> MatchPage:
-    """Some of the wanted matches, in the order of storing, from behind a match on.
+    """Return a page of matches that satisfy a filter, in the order of storing, after a given match.
 
-    What is said is looked for in so many matches a page; a page may then hold few, or none, and
-    not be the last.
+    Only a limited number of matches per page is searched for messages, so a page may contain few
+    matches or none and still not be the last.
     """
     with store.reading() as connection:
-        where = condition(connection, study, wanted)
+        where = condition(connection, study, match_filter)
         if after is not None:
             last = sa.select(matches.c.number).where(matches.c.id == after).scalar_subquery()
             where = sa.and_(where, matches.c.number > last)
-    if wanted.says:
-        return _saying(wanted.says, store.records(study, bodies=True, where=where), size)
-    found = list(islice(store.records(study, where=where), size + 1))
-    return MatchPage(found[:size], found[size - 1].id if len(found) > size else None)
+    if match_filter.says:
+        return _saying(match_filter.says, store.records(study, bodies=True, where=where), size)
+    records = list(islice(store.records(study, where=where), size + 1))
+    return MatchPage(records[:size], records[size - 1].id if len(records) > size else None)
 
 
 def _saying(says: str, records: Iterator[MatchRecord], size: int) -> MatchPage:
-    """The first of these matches in which somebody says something."""
-    found: list[MatchRecord] = []
+    """Return the first of these matches with a message that contains a text."""
+    matching: list[MatchRecord] = []
     last, searched = None, 0
     for record in records:
-        if len(found) == size or searched == SEARCHED:
-            return MatchPage(found, last, searched)
+        if len(matching) == size or searched == SEARCHED:
+            return MatchPage(matching, last, searched)
         last, searched = record.id, searched + 1
-        said = (answer.get("action") or {} for answer in record.body.get("answers", ()))
-        if any(says.casefold() in str(one.get("message", "")).casefold() for one in said):
-            found.append(record)
-    return MatchPage(found, None, searched)
+        actions = (answer.get("action") or {} for answer in record.body.get("answers", ()))
+        if any(says.casefold() in str(action.get("message", "")).casefold() for action in actions):
+            matching.append(record)
+    return MatchPage(matching, None, searched)
 
 
 def match(store: Store, id_: str, study: str | None = None) -> MatchRecord:
-    """One match with its body, its players labelled as in a study.
+    """Return one match with its body and the labels of a study.
 
     Raises:
-        StoreError: there is no such match, or not in this study.
+        StoreError: there is no such match in the store or the study.
     """
     for record in store.records(study, bodies=True, where=matches.c.id == id_):
         return record
     raise StoreError(f'no match "{id_}" in {study or store.title}')
 
 
-def some(store: Store, study: str, ids: Sequence[str], batch: int = 200) -> Iterator[MatchRecord]:
-    """These matches of a study with their bodies, read so many at once, in the order of ids."""
-    for wanted in chunks(ids, batch):
-        found = store.records(study, bodies=True, where=matches.c.id.in_(wanted))
-        by_id = {record.id: record for record in found}
-        yield from (by_id[id_] for id_ in wanted if id_ in by_id)
+def read_matches(
+    store: Store, study: str, ids: Sequence[str], batch: int = 200
+) -> Iterator[MatchRecord]:
+    """Yield matches of a study with their bodies, in the order of ids, read in batches."""
+    for batch_ids in chunks(ids, batch):
+        records = store.records(study, bodies=True, where=matches.c.id.in_(batch_ids))
+        by_id = {record.id: record for record in records}
+        yield from (by_id[id_] for id_ in batch_ids if id_ in by_id)
 
 
 def ended_matches(
     store: Store, study: str, status: Status, player: str | None = None
 ) -> list[tuple[str, str]]:
-    """The ids and games of a study's matches that ended so, in the order of storing.
+    """Return the ids and games of a study's matches with a status, in the order of storing.
 
     Args:
-        player: a label: those alone in which this player sits.
+        player: restrict to matches in which a player with this label has a seat.
     """
     query = (
         sa.select(matches.c.id, configurations.c.game)
@@ -328,10 +343,14 @@ def ended_matches(
         .where(matches.c.number.in_(members_of(study)), matches.c.status == status.value)
         .order_by(matches.c.number)
     )
-    places = {place for one in places_of(store, study).values() for place in one} if player else ()
+    seats = (
+        {seat for game_seats in places_of(store, study).values() for seat in game_seats}
+        if player
+        else ()
+    )
     with store.reading() as connection:
         if player:
-            query = query.where(_seated(people_of(connection, study), places, player))
+            query = query.where(_seated(people_of(connection, study), seats, player))
         return [(id_, game) for id_, game in connection.execute(query)]
 
 
@@ -340,31 +359,31 @@ ORDERS = {
     "game": configurations.c.game, "state": matches.c.status, "calls": matches.c.calls,
     "tokens": matches.c.input_tokens + matches.c.output_tokens, "dollars": matches.c.dollars,
 }  # fmt: skip
-"""What matches can be sorted by."""
+"""Sort orders of matches."""
 
 
 def in_state(states: Iterable[str]) -> Any:
-    """A condition on matches: how far they have come."""
+    """Return the condition that a match has one of these statuses."""
     return matches.c.status.in_(list(states))
 
 
 def games_in(store: Store) -> list[str]:
-    """The games of which the store has configurations."""
+    """Return the games of the store's configurations."""
     with store.reading() as connection:
         return sorted(connection.scalars(sa.select(configurations.c.game).distinct()))
 
 
 def labels_in(store: Store, study: str | None = None) -> list[str]:
-    """What the players of a study, or of all, are called."""
+    """Return the labels of the players of a study, or of all studies."""
     rosters = schema.rosters
     query = sa.select(rosters.c.label).join(studies, studies.c.id == rosters.c.study_id).distinct()
-    own = query if study is None else query.where(studies.c.name == study)
+    selected = query if study is None else query.where(studies.c.name == study)
     with store.reading() as connection:
-        return sorted(connection.scalars(own))
+        return sorted(connection.scalars(selected))
 
 
 def studies_of(store: Store, id_: str) -> list[str]:
-    """The names of the studies that a match is part of."""
+    """Return the names of the studies that contain a match."""
     query = (
         sa.select(studies.c.name)
         .join(members, members.c.study_id == studies.c.id)

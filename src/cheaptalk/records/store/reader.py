@@ -14,37 +14,37 @@ from cheaptalk.records.endings import cause, ended_text
 from cheaptalk.records.forfeits import Forfeit
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import SETTLED, MatchRecord, Status
-from cheaptalk.records.shapes import DamagedValue
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import Backend, StoreError
+from cheaptalk.records.validation import DamagedValue
 from cheaptalk.rules import suggest
 from cheaptalk.rules.display import brief
 
 AT_ONCE = 10_000
-"""Matches that are looked up by their ids together."""
+"""Matches per lookup by id."""
 T = TypeVar("T")
 S = TypeVar("S", bound="StoreReader")
 P = ParamSpec("P")
-NUMBERS = [one for one in schema.matches.c if isinstance(one.type, sa.Integer | sa.Float)]
-"""Columns of numbers in the table of matches, which nothing has looked at when they are read."""
+NUMBERS = [column for column in schema.matches.c if isinstance(column.type, sa.Integer | sa.Float)]
+"""Numeric columns of the table of matches, which are not validated by their type."""
 COLUMNS = [
     *NUMBERS,
-    *(one for one in schema.matches.c if one not in (*NUMBERS, schema.matches.c.body)),
+    *(column for column in schema.matches.c if column not in (*NUMBERS, schema.matches.c.body)),
     schema.matches.c.body,
 ]
-"""All columns of the table of matches, the body last."""
-NAMES = [one.name for one in COLUMNS]
+"""All columns of the table of matches; the body is last."""
+NAMES = [column.name for column in COLUMNS]
 NUMERIC = {int, float, type(None)}
 STATUS = {status.value: status for status in Status}
 NEEDED: dict[Status, tuple[str, ...]] = {
     Status.FINISHED: ("kinds", "outcome", "payoffs"),
     **{status: ("kinds",) for status in SETTLED if status is not Status.FINISHED},
 }
-"""What matches of a status have."""
+"""Required columns by status."""
 
 
 def patient(read: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Have a function that reads a store do so once more where its server was away meanwhile."""
+    """Retry a function that reads a store if its server was unavailable."""
 
     @wraps(read)
     def patiently(store: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -54,7 +54,7 @@ def patient(read: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P],
 
 
 def chunks(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
-    """Things in lists of so many, the last one shorter.
+    """Split items into lists of a given size; the last one may be shorter.
 
     >>> list(chunks("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]
@@ -64,11 +64,14 @@ def chunks(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
 
 
 class StudySummary(NamedTuple):
-    """A study in the store, with how many of its matches are of each status.
+    """A study in the store, with its matches counted by status.
 
-    ``package`` is the version that last registered it; ``halted`` says why its last run stopped
-    before its end, if it did; ``set_aside`` are matches of earlier forms of it, not counted;
-    ``planned`` are the matches of its plan, None where it was imported or no run has counted them.
+    Attributes:
+        package: the version of cheaptalk that last registered it.
+        counts: matches by status, without superseded ones.
+        halted: why its last run stopped early; None if it did not.
+        set_aside: the number of superseded matches.
+        planned: the number of matches of its plan; None if imported or never run.
     """
 
     name: str
@@ -82,16 +85,17 @@ class StudySummary(NamedTuple):
 
     def __repr__(self) -> str:
         return brief(
-            self, f"{self.name}, {', '.join(f'{n:,} {one}' for one, n in self.counts.items())}"
+            self,
+            f"{self.name}, {', '.join(f'{n:,} {status}' for status, n in self.counts.items())}",
         )
 
     @property
     def done(self) -> int:
-        """How many of its matches have ended and are not played again."""
+        """The number of matches that have ended and are not played again."""
         return sum(self.counts.get(status, 0) for status in SETTLED)
 
     def how_far(self, planned: int | None) -> str:
-        """How many matches have ended, and how."""
+        """Return how many matches have ended, and how."""
         forfeited, failed = (
             self.counts.get(status, 0) for status in (Status.FORFEITED, Status.FAILED)
         )
@@ -99,25 +103,25 @@ class StudySummary(NamedTuple):
 
 
 SHORTFALL = (
-    "it has {stored:,} of the {expected:,} matches that its last run was to leave, and that run "
-    "noted no end: either this is a copy made during the run or without the store's -wal file "
-    "(copy the store again with: cheaptalk copy), or the run was killed (resume it)"
+    "it contains {stored:,} of the {expected:,} matches that its last run was to add, and that run "
+    "did not end: either this is a copy made during the run or without the store's -wal file "
+    "(copy the store again with: cheaptalk store copy), or the run was killed (resume it)"
 )
 
 
 class StoreReader:
-    """What can be read of a store. Any number of processes may read while one writes."""
+    """The read operations of a store. Any number of processes may read while one writes."""
 
     backend: Backend
 
     @property
     def name(self) -> str:
-        """What people know the store by: a path, or a URL without its password."""
+        """The displayed name: a path, or a URL without its password."""
         return self.backend.name
 
     @property
     def title(self) -> str:
-        """Its name, but for the folder of a file."""
+        """The displayed name, without a file's folder."""
         return self.name if "://" in self.name else Path(self.name).name
 
     @property
@@ -125,99 +129,99 @@ class StoreReader:
         """The store's file.
 
         Raises:
-            StoreError: the store is no file.
+            StoreError: the store is not a file.
         """
         path = getattr(self.backend, "path", None)
         if not isinstance(path, Path):
-            raise StoreError(f"{self.name} is no file")
+            raise StoreError(f"{self.name} is not a file")
         return path
 
     @property
     def engine(self) -> sa.Engine:
-        """How SQLAlchemy reaches the database."""
+        """The SQLAlchemy engine."""
         return self.backend.engine
 
     def held(self) -> bool:
-        """Whether somebody writes to the store; who was killed does not any more."""
+        """Return whether a live process is writing to the store."""
         return self.backend.held()
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A connection to read from; database errors come as sentences."""
+        """Yield a connection for reading; database errors become :class:`StoreError`."""
         with self.backend.explaining(), self.backend.engine.connect() as connection:
             yield connection
 
     def empty(self) -> bool:
-        """Whether no match is stored."""
+        """Return whether the store contains no match."""
         with self.reading() as connection:
             return connection.execute(sa.select(schema.matches.c.number).limit(1)).first() is None
 
     def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
-        """The status of those of these matches that are in the store."""
+        """Return the status of those of the given matches that are in the store."""
         query = sa.select(schema.matches.c.id, schema.matches.c.status)
         return {id_: Status(status) for id_, status in self._among(ids, query)}
 
     def kinds(self, ids: Iterable[str]) -> dict[str, dict[str, dict[str, int]]]:
-        """Answers by place and kind, of those of these matches that ended in play."""
+        """Return answers by seat and kind, for those of the given matches that ended in play."""
         matches = schema.matches
         query = sa.select(matches.c.id, matches.c.kinds).where(matches.c.status.in_(SETTLED))
         return {id_: kinds or {} for id_, kinds in self._among(ids, query)}
 
     def configurations(self, study: str) -> set[str]:
-        """Digests of the games that a study's matches are of, with parameters and version."""
-        matches, known = schema.matches, schema.configurations
-        used = sa.select(matches.c.configuration_id).where(matches.c.number.in_(members_of(study)))
+        """Return the digests of the configurations of a study's matches."""
+        matches, table = schema.matches, schema.configurations
+        ids = sa.select(matches.c.configuration_id).where(matches.c.number.in_(members_of(study)))
         with self.reading() as connection:
-            return set(connection.scalars(sa.select(known.c.digest).where(known.c.id.in_(used))))
+            return set(connection.scalars(sa.select(table.c.digest).where(table.c.id.in_(ids))))
 
     def count_members(self, study: str, ids: Iterable[str] | None = None) -> int:
-        """How many matches a study has, or has of these."""
-        ours = schema.matches.c.number.in_(members_of(study))
+        """Count a study's matches, or those with the given ids."""
+        is_member = schema.matches.c.number.in_(members_of(study))
         if ids is not None:
-            query = sa.select(schema.matches.c.id).where(ours)
+            query = sa.select(schema.matches.c.id).where(is_member)
             return sum(1 for _ in self._among(ids, query))
         with self.reading() as connection:
-            return connection.scalar(sa.select(sa.func.count()).where(ours)) or 0
+            return connection.scalar(sa.select(sa.func.count()).where(is_member)) or 0
 
     def _among(self, ids: Iterable[str], query: sa.Select[Any]) -> Iterator[Any]:
-        """The rows of a query on matches that are of these."""
+        """Yield the rows of a query that belong to the given matches."""
         with self.reading() as connection:
-            for some in chunks(ids):
-                yield from connection.execute(query.where(schema.matches.c.id.in_(some)))
+            for chunk in chunks(ids):
+                yield from connection.execute(query.where(schema.matches.c.id.in_(chunk)))
 
     def studies(self, *, counted: bool = True) -> list[StudySummary]:
-        """All studies in the order they were begun.
+        """Return all studies in the order of creation.
 
         Args:
-            counted: with their matches counted by status, which takes a look at all of them.
+            counted: count matches by status, which reads all of them.
         """
         with self.reading() as connection:
             rows = connection.execute(sa.select(schema.studies).order_by(schema.studies.c.id)).all()
-            counts, aside = _counts(connection) if counted else ({}, Counter[int]())
+            counts, superseded = _counts(connection) if counted else ({}, Counter[int]())
         return [
             StudySummary(
-                r.name,
-                r.spec,
-                r.package,
-                r.created,
-                +counts.get(r.id, Counter[str]()),
-                r.halted,
-                aside[r.id],
-                r.planned,
+                row.name,
+                row.spec,
+                row.package,
+                row.created,
+                +counts.get(row.id, Counter[str]()),
+                row.halted,
+                superseded[row.id],
+                row.planned,
             )
-            for r in rows
+            for row in rows
         ]
 
     def study(self, name: str, *, counted: bool = True) -> StudySummary:
-        """A study by name; see :meth:`studies`.
+        """Return a study by name; see :meth:`studies`.
 
         Raises:
-            StoreError: there is none of that name.
+            StoreError: there is no study with this name.
         """
-        found = {summary.name: summary for summary in self.studies(counted=counted)}
-        if name not in found:
-            raise StoreError(f"no study {suggest(name, list(found))} in {self.name}")
-        return found[name]
+        summaries = {summary.name: summary for summary in self.studies(counted=counted)}
+        if name not in summaries:
+            raise StoreError(f"no study {suggest(name, list(summaries))} in {self.name}")
+        return summaries[name]
 
     def records(
         self,
@@ -229,14 +233,14 @@ class StoreReader:
         games: Collection[str] | None = None,
         order: Any = None,
     ) -> Iterator[MatchRecord]:
-        """Matches of a study (or all), in the order of storing, read in pages.
+        """Yield the matches of a study (or all), in the order of storing, read in pages.
 
         Args:
-            bodies: also read seeds, deals and answers.
-            games: only those of games of these names.
-            past: also those of earlier forms of the study, which are set aside.
+            bodies: also read seeds, instances and answers.
             where: a further condition on the matches table.
-            order: what to sort by, before the order of storing.
+            past: include superseded matches.
+            games: restrict to games with these names.
+            order: sort by this first, then by the order of storing.
         """
         matches, configurations = schema.matches, schema.configurations
         query = sa.select(*(COLUMNS if bodies else COLUMNS[:-1])).outerjoin(
@@ -250,39 +254,37 @@ class StoreReader:
             query = query.where(where)
         with self.reading() as connection:
             people = people_of(connection, study)
-            made: dict[int, Configuration] = {}
-            with connection.execute(query.execution_options(yield_per=1000)) as found:
-                for rows in found.partitions():
-                    _make_known(made, {row.configuration_id for row in rows}, connection)
+            known: dict[int, Configuration] = {}
+            with connection.execute(query.execution_options(yield_per=1000)) as result:
+                for rows in result.partitions():
+                    _make_known(known, {row.configuration_id for row in rows}, connection)
                     for row in rows:
-                        yield _record(row, people, made, bodies=bodies)
+                        yield _record(row, people, known, bodies=bodies)
 
     def find(self, prefix: str) -> MatchRecord:
-        """The one match whose id begins so.
+        """Return the match whose id begins with a prefix.
 
         Raises:
             StoreError: no match does, or several do.
         """
         where = schema.matches.c.id.startswith(prefix, autoescape=True)
-        found = list(islice(self.records(bodies=True, where=where), 2))
-        if len(found) == 2:
-            raise StoreError(f'several matches begin with "{prefix}"; give more of the id')
-        if not found:
+        records = list(islice(self.records(bodies=True, where=where), 2))
+        if len(records) == 2:
+            raise StoreError(f'several matches begin with "{prefix}"; give more characters')
+        if not records:
             raise StoreError(f'no match begins with "{prefix}" in {self.name}')
-        return found[0]
+        return records[0]
 
     def study_id(self, name: str) -> int:
-        """The number of a study, by which rows name it; 0 where there is none."""
+        """Return the number of a study; 0 if it does not exist."""
         with self.reading() as connection:
             return connection.scalar(sa.select(study_number(name))) or 0
 
     def problems(self, study: str) -> dict[str, int]:
-        """Why matches of a study failed or were forfeited, and how many did for each reason.
+        """Return why matches of a study failed or were forfeited, with counts.
 
-        Reasons of calls that failed are grouped, whichever request of the match it was.
-
-        A forfeit names the player, the place and the kind of answer; the others at the table have
-        nothing to do with it.
+        Reasons of failed calls are grouped across requests. A forfeit names only the player that
+        caused it, its seat and the kind of answer.
         """
         table = schema.matches
         query = (
@@ -297,34 +299,36 @@ class StoreReader:
         with self.reading() as connection:
             counted: dict[str, int] = dict(connection.execute(query).all())
             reached = connection.execute(ended).first() is not None
-        found = Counter[str]()
+        causes = Counter[str]()
         for reason, count in counted.items():
-            found[cause(reason, reached=reached)] += count
+            causes[cause(reason, reached=reached)] += count
         for record in self._forfeited(study):
-            blame = [f"{record.game}, {one}" for one in record.forfeits]
-            found.update(blame or [record.reason or record.status.value])
-        return dict(found.most_common())
+            forfeits = [f"{record.game}, {forfeit}" for forfeit in record.forfeits]
+            causes.update(forfeits or [record.reason or record.status.value])
+        return dict(causes.most_common())
 
     def forfeits(self, study: str) -> dict[tuple[str, Forfeit], int]:
-        """Who forfeited matches of a study, with the game, and how many; the most first."""
-        found = Counter(
-            (record.game, one) for record in self._forfeited(study) for one in record.forfeits
+        """Return the forfeits in a study with their games and counts, most frequent first."""
+        counts = Counter(
+            (record.game, forfeit)
+            for record in self._forfeited(study)
+            for forfeit in record.forfeits
         )
-        return dict(found.most_common())
+        return dict(counts.most_common())
 
     def _forfeited(self, study: str) -> Iterator[MatchRecord]:
         forfeited = schema.matches.c.status == Status.FORFEITED.value
         return self.records(study, where=sa.and_(schema.UNFINISHED, forfeited))
 
     def check(self) -> str | None:
-        """What is wrong with the database, or None if it is sound."""
+        """Return the damage of the database, or None if it is intact."""
         damage = self.backend.damage()
         return damage and f"{self.name} is damaged ({damage}); restore a copy of it"
 
     def shortfalls(self) -> list[tuple[str, str]]:
-        """Studies with fewer matches than the store notes that they have, and the reason.
+        """Return studies with fewer matches than expected, and the reason.
 
-        A store that is being written to has none: its run is about to add them.
+        While a run is writing to the store, there are none.
         """
         studies, members = schema.studies, schema.members
         stored = sa.select(sa.func.count()).where(members.c.study_id == studies.c.id)
@@ -333,30 +337,31 @@ class StoreReader:
             studies.c.expected > count
         )
         with self.reading() as connection:
-            short = connection.execute(query).all()
-        if not short or self.backend.held():
+            rows = connection.execute(query).all()
+        if not rows or self.backend.held():
             return []
         return [
             (
                 name,
                 SHORTFALL.format(stored=stored, expected=expected),
             )
-            for name, stored, expected in short
+            for name, stored, expected in rows
         ]
 
     def open_calls(self, match_id: str) -> list[dict[str, Any]]:
-        """The calls of a match that are no part of its record: live, failed or unresolved ones."""
+        """Return the calls of a match outside its record: live, failed or unresolved ones."""
         return self._calls(schema.calls.c.match_id == match_id)
 
     def unresolved(self) -> list[dict[str, Any]]:
-        """Calls that were sent and whose reply never came to the record; see :meth:`lost`."""
+        """Return unresolved calls; see :meth:`lost`."""
         return self._calls(self.lost())
 
     def lost(self) -> sa.ColumnElement[bool]:
-        """Calls of which nobody knows what came, as a condition on their table.
+        """Return the condition for calls with an unknown outcome.
 
-        Until a run marks them as ``unresolved``, those that were in flight at a kill are ``sent``,
-        as are those of a run that is alive; while nobody writes to the store, there is none.
+        Calls in flight when a run was killed remain ``sent`` until a later run marks them as
+        ``unresolved``. Calls of a live run are also ``sent``, so these count only while no process
+        is writing.
         """
         marked = schema.calls.c.state == "unresolved"
         with self.reading() as connection:
@@ -366,7 +371,7 @@ class StoreReader:
         return marked if self.held() else marked | in_flight()
 
     def with_open_calls(self) -> set[str]:
-        """The matches that the ledger holds calls of."""
+        """Return the ids of matches with calls in the ledger."""
         with self.reading() as connection:
             return set(connection.scalars(sa.select(schema.calls.c.match_id).distinct()))
 
@@ -384,34 +389,36 @@ class StoreReader:
 
 
 def in_flight() -> sa.ColumnElement[bool]:
-    """Calls whose reply is waited for, but for those that a provider's batch still holds."""
+    """Return the condition for calls in flight, except those in a provider's open batch."""
     calls, batches = schema.calls, schema.batches
-    held = sa.select(batches.c.id).where(batches.c.state != "collected")
-    return sa.and_(calls.c.state == "sent", calls.c.batch.not_in(held) | calls.c.batch.is_(None))
+    uncollected = sa.select(batches.c.id).where(batches.c.state != "collected")
+    return sa.and_(
+        calls.c.state == "sent", calls.c.batch.not_in(uncollected) | calls.c.batch.is_(None)
+    )
 
 
 def study_number(study: str) -> sa.ScalarSelect[Any]:
-    """A query for the number of a study, by which rows name it."""
+    """Return a query for a study's number."""
     return sa.select(schema.studies.c.id).where(schema.studies.c.name == study).scalar_subquery()
 
 
 def members_of(study: str, *, past: bool = False) -> Any:
-    """A query for the numbers of a study's matches, of those set aside only if asked for."""
+    """Return a query for the numbers of a study's matches, with superseded ones if `past`."""
     members = schema.members
     query = sa.select(members.c.match_number).where(members.c.study_id == study_number(study))
     return query if past else query.where(members.c.current)
 
 
-def nowhere_in(column: sa.ColumnElement[Any], there: sa.Select[Any]) -> sa.ColumnElement[bool]:
-    """Rows whose value, if they have one, no row of a query has.
+def nowhere_in(column: sa.ColumnElement[Any], query: sa.Select[Any]) -> sa.ColumnElement[bool]:
+    """Return the condition that a value is not null and not in a query.
 
-    ``NOT IN`` would have PostgreSQL go through the query for each row, where it finds many.
+    PostgreSQL would execute a ``NOT IN`` query for each row.
     """
-    return column.in_(sa.select(column).except_(there))
+    return column.in_(sa.select(column).except_(query))
 
 
 def people_of(connection: sa.Connection, study: str | None) -> dict[int, dict[str, Any]]:
-    """Players by id, under the labels of a study (or of the last study that names them)."""
+    """Return players by id, with the labels of a study (or of the last study that names them)."""
     players, rosters, studies = schema.players, schema.rosters, schema.studies
     query = (
         sa.select(players.c.id, players.c.spec, rosters.c.label)
@@ -425,34 +432,39 @@ def people_of(connection: sa.Connection, study: str | None) -> dict[int, dict[st
 
 
 def seated_player(people: Mapping[int, dict[str, Any]], number: int) -> dict[str, Any]:
-    """The player of this number, of those that :func:`people_of` finds.
+    """Return the player with a number from the result of :func:`people_of`.
 
     Raises:
         DamagedValue: there is none.
     """
     if number not in people:
-        raise DamagedValue(f"a match is seated with player {number}, who is not in the store")
+        raise DamagedValue(f"a match refers to player {number}, who is not in the store")
     return people[number]
 
 
 def specs_of(store: StoreReader, study: str) -> dict[str, list[dict[str, Any]]]:
-    """What a study calls its players, with the settings that make each, one for each game."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    """Return the settings of a study's players by label, one entry for each game."""
+    specs: dict[str, list[dict[str, Any]]] = {}
     with store.reading() as connection:
         for player in people_of(connection, study).values():
-            found.setdefault(player["label"], []).append(player["spec"])
-    return found
+            specs.setdefault(player["label"], []).append(player["spec"])
+    return specs
 
 
 def _make_known(
-    made: dict[int, Configuration], wanted: Collection[int], connection: sa.Connection
+    by_id: dict[int, Configuration], ids: Collection[int], connection: sa.Connection
 ) -> None:
-    """Read those of the configurations with these numbers that are not known yet."""
-    known = schema.configurations
-    query = sa.select(known.c.id, known.c.game, known.c.version, known.c.parameters)
-    for some in chunks(set(wanted).difference(made)):
-        for id_, *of in connection.execute(query.where(known.c.id.in_(some))):
-            made[id_] = Configuration(*of)
+    """Read the configurations with these numbers that have not been read."""
+    configurations = schema.configurations
+    query = sa.select(
+        configurations.c.id,
+        configurations.c.game,
+        configurations.c.version,
+        configurations.c.parameters,
+    )
+    for chunk in chunks(set(ids).difference(by_id)):
+        for id_, *fields in connection.execute(query.where(configurations.c.id.in_(chunk))):
+            by_id[id_] = Configuration(*fields)
 
 
 def _record(
@@ -462,52 +474,56 @@ def _record(
     *,
     bodies: bool,
 ) -> MatchRecord:
-    """A row as a record.
+    """Convert a row to a record.
 
     Raises:
-        DamagedValue: it lacks what a match of its status has, or names what is not in the store.
+        DamagedValue: a required value or a referenced row is missing.
     """
-    of: dict[str, Any] = dict(zip(NAMES, row, strict=False))
-    status = STATUS[of["status"]]
-    needed = [*NEEDED.get(status, ()), *(["body"] if bodies and status in SETTLED else [])]
-    if of["configuration_id"] not in configurations:
-        raise DamagedValue(f"match {of['id']} has no game")
-    for name in needed:
-        if of[name] is None:
-            raise DamagedValue(f"match {of['id']} has no {name}")
+    values: dict[str, Any] = dict(zip(NAMES, row, strict=False))
+    status = STATUS[values["status"]]
+    required = [*NEEDED.get(status, ()), *(["body"] if bodies and status in SETTLED else [])]
+    if values["configuration_id"] not in configurations:
+        raise DamagedValue(f"match {values['id']} has no game")
+    for name in required:
+        if values[name] is None:
+            raise DamagedValue(f"match {values['id']} has no {name}")
     if not NUMERIC.issuperset(map(type, row[: len(NUMBERS)])):
-        strange = next(one.name for one in NUMBERS if type(of[one.name]) not in NUMERIC)
-        raise DamagedValue(f"{strange} of match {of['id']} is no number")
+        invalid = next(
+            column.name for column in NUMBERS if type(values[column.name]) not in NUMERIC
+        )
+        raise DamagedValue(f"{invalid} of match {values['id']} is not a number")
     return MatchRecord(
-        of["id"], configurations[of["configuration_id"]], of["deal"], of["repeat"],
-        {place: seated_player(people, player) for place, player in of["seats"].items()},
-        status, of["reason"], of["outcome"], of["payoffs"], of["kinds"] or {},
-        of["calls"], of["input_tokens"], of["output_tokens"], of["finished"],
-        of.get("body"), of["cached_tokens"], of["reasoning_tokens"], of["dollars"],
-        of["unpriced"], of["uncounted"], of["implausible"], of["begun"], unread=not bodies,
+        values["id"], configurations[values["configuration_id"]], values["instance"],
+        values["repeat"],
+        {seat: seated_player(people, player) for seat, player in values["seats"].items()},
+        status, values["reason"], values["outcome"], values["payoffs"], values["kinds"] or {},
+        values["calls"], values["input_tokens"], values["output_tokens"], values["finished"],
+        values.get("body"), values["cached_tokens"], values["reasoning_tokens"], values["dollars"],
+        values["unpriced"], values["uncounted"], values["implausible"], values["begun"],
+        unread=not bodies,
     )  # fmt: skip
 
 
 def _counts(connection: sa.Connection) -> tuple[dict[int, Counter[str]], Counter[int]]:
-    """The matches of studies by status, and how many of each are set aside."""
+    """Return the matches of studies by status, and the number of superseded ones."""
     members, matches = schema.members, schema.matches
-    by = members.c.study_id, members.c.current
-    every = sa.select(*by, sa.func.count()).group_by(*by)
+    key = members.c.study_id, members.c.current
+    query = sa.select(*key, sa.func.count()).group_by(*key)
     unfinished = (
-        sa.select(*by, matches.c.status, sa.func.count())
+        sa.select(*key, matches.c.status, sa.func.count())
         .join(matches, matches.c.number == members.c.match_number)
         .where(schema.UNFINISHED)
-        .group_by(*by, matches.c.status)
+        .group_by(*key, matches.c.status)
     )
     counts: dict[int, Counter[str]] = {}
-    aside: Counter[int] = Counter()
-    for study, current, count in connection.execute(every):
+    superseded: Counter[int] = Counter()
+    for study, current, count in connection.execute(query):
         if current:
             counts[study] = Counter({Status.FINISHED.value: count})
         else:
-            aside[study] = count
+            superseded[study] = count
     for study, current, status, count in connection.execute(unfinished):
         if current:
             counts[study] += Counter({status: count})
             counts[study][Status.FINISHED.value] -= count
-    return counts, aside
+    return counts, superseded

@@ -1,4 +1,4 @@
-"""The tables of the store. The migrations in ``migrations/`` lead to them; a test compares."""
+"""The tables of the store. A test checks that the migrations in ``migrations/`` produce them."""
 
 from typing import Any
 
@@ -19,11 +19,10 @@ from sqlalchemy import (
     literal_column,
     select,
 )
-from sqlalchemy.dialects.postgresql import insert as insert  # a part of what is given away
+from sqlalchemy.dialects.postgresql import insert as insert  # re-exported
 
 from cheaptalk.players import Kind
 from cheaptalk.records.record import Status
-from cheaptalk.records.shapes import Finite, MadeCall, RecordedCall, RecordedJudge, RecordedReply
 from cheaptalk.records.store.column_types import (
     Choice,
     LongWords,
@@ -33,9 +32,16 @@ from cheaptalk.records.store.column_types import (
     Whole,
     Words,
 )
+from cheaptalk.records.validation import (
+    Finite,
+    MadeCall,
+    RecordedCall,
+    RecordedJudge,
+    RecordedReply,
+)
 
-REVISION = "0011"
-"""The newest migration; a store of a later one is refused."""
+REVISION = "0012"
+"""The newest schema version; stores with a later one are refused."""
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")
 BATCH_STATES = ("planned", "submitted", "collected")
@@ -43,11 +49,11 @@ ENDINGS = (
     "complete", "declined", "screened_out", "failed_attention", "timed_out", "partner_left",
     "technical", "removed", "withdrawn",
 )  # fmt: skip
-"""How a participant's visit ends."""
+"""Endings of a participant's visit."""
 PLAY_STATES = (
     "assigned", "playing", "finished", "left", "partner_left", "timed_out", "technical", "erased",
 )  # fmt: skip
-"""What becomes of a participant's game; ``technical`` is an error that is not play."""
+"""States of a participant's game; ``technical`` is an error outside the game."""
 
 metadata = MetaData()
 
@@ -56,18 +62,16 @@ studies: Table = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", Words, nullable=False, unique=True),
-    Column("spec", Shaped(dict[str, Any]), nullable=False, comment="the study as written"),
-    Column("package", Words, nullable=False, comment="the version that registered it"),
+    Column("spec", Shaped(dict[str, Any]), nullable=False, comment="the study's definition"),
+    Column("package", Words, nullable=False, comment="the cheaptalk version that registered it"),
     Column("created", Moment, nullable=False, comment="seconds since 1970"),
-    Column(
-        "halted", LongWords, comment="why its last run stopped before its end; null if it did not"
-    ),
-    Column("planned", Whole, comment="matches of its plan; null where no run has counted them"),
-    Column("digest", Words, comment="hash of its name and text; null where nobody took it"),
+    Column("halted", LongWords, comment="why its last run stopped early; null if it did not"),
+    Column("planned", Whole, comment="number of planned matches; null before the first run"),
+    Column("digest", Words, comment="hash of name and definition; null in older rows"),
     Column(
         "expected",
         Whole,
-        comment="matches that it has at least once its last run ends; null before any run",
+        comment="minimum number of matches after its last run; null before the first run",
     ),
 )
 
@@ -77,7 +81,7 @@ configurations: Table = Table(
     Column("id", Integer, primary_key=True),
     Column("digest", Words, nullable=False, unique=True),
     Column("game", Words, nullable=False),
-    Column("version", Whole, nullable=False, comment="of the rules"),
+    Column("version", Whole, nullable=False, comment="rules version"),
     Column("parameters", Shaped(dict[str, Any]), nullable=False),
 )
 
@@ -86,9 +90,7 @@ players: Table = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("digest", Words, nullable=False, unique=True),
-    Column(
-        "spec", Shaped(dict[str, Any]), nullable=False, comment="all settings that make the player"
-    ),
+    Column("spec", Shaped(dict[str, Any]), nullable=False, comment="all settings of the player"),
 )
 
 rosters: Table = Table(
@@ -96,8 +98,8 @@ rosters: Table = Table(
     metadata,
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("player_id", Integer, ForeignKey("players.id"), primary_key=True),
-    Column("label", Words, nullable=False, comment="what the study calls the player"),
-    Column("digest", Words, comment="hash of this row; null where nobody took it"),
+    Column("label", Words, nullable=False, comment="the player's label in the study"),
+    Column("digest", Words, comment="hash of this row; null in older rows"),
 )
 
 SEATS = Shaped(dict[str, int])
@@ -105,34 +107,36 @@ matches: Table = Table(
     "matches",
     metadata,
     Column("number", Integer, primary_key=True),
-    Column("id", Words, nullable=False, unique=True, comment="hash of all that defines it"),
+    Column("id", Words, nullable=False, unique=True, comment="hash of everything that defines it"),
     Column("configuration_id", Integer, ForeignKey("configurations.id"), nullable=False),
-    Column("deal", Words, nullable=False, comment="equal for matches that share a deal"),
+    Column("instance", Words, nullable=False, comment="equal for matches that share an instance"),
     Column("repeat", Integer, nullable=False),
-    Column("seats", SEATS, nullable=False, comment="player id by place"),
+    Column("seats", SEATS, nullable=False, comment="player ids by seat"),
     Column("status", Choice(*Status), nullable=False),
-    Column("reason", LongWords, comment="why it failed or who forfeited"),
+    Column("reason", LongWords, comment="why it failed, or who forfeited"),
     Column("outcome", Shaped(dict[str, Any] | None)),
-    Column("payoffs", Shaped(dict[str, Finite] | None), comment="by place, in the game's unit"),
-    Column("kinds", Shaped(dict[str, dict[Kind, int]] | None), comment="answers by kind, by place"),
+    Column("payoffs", Shaped(dict[str, Finite] | None), comment="by seat, in the game's unit"),
+    Column(
+        "kinds", Shaped(dict[str, dict[Kind, int]] | None), comment="answer counts by seat and kind"
+    ),
     Column("calls", Integer, nullable=False, default=0),
     Column("input_tokens", Integer, nullable=False, default=0),
     Column("output_tokens", Integer, nullable=False, default=0),
     Column("finished", Moment, comment="seconds since 1970"),
-    Column("body", LargeBinary, comment="seed, deal and answers: zlib-compressed JSON"),
-    Column("cached_tokens", Integer, comment="of the input; null where nobody counted"),
-    Column("reasoning_tokens", Integer, comment="of the output; null where nobody counted"),
-    Column("dollars", Float, comment="at the prices of the time, as far as these were known"),
-    Column("unpriced", Integer, comment="calls of unknown price; null where nobody counted"),
-    Column("uncounted", Integer, comment="calls of unknown tokens; null where nobody counted"),
-    Column("begun", Moment, comment="seconds since 1970; null where nobody noted it"),
-    Column("implausible", Integer, comment="calls whose tokens as reported cannot be true"),
+    Column("body", LargeBinary, comment="seed, instance and answers: zlib-compressed JSON"),
+    Column("cached_tokens", Integer, comment="part of the input; null if unknown"),
+    Column("reasoning_tokens", Integer, comment="part of the output; null if unknown"),
+    Column("dollars", Float, comment="at the prices of the time, as far as known"),
+    Column("unpriced", Integer, comment="calls with unknown price; null if unknown"),
+    Column("uncounted", Integer, comment="calls with unknown tokens; null if unknown"),
+    Column("begun", Moment, comment="seconds since 1970; null if not recorded"),
+    Column("implausible", Integer, comment="calls with implausible reported tokens"),
 )
 
 SEATS_TEXT = cast(matches.c.seats, String)
-"""Who sat where as text, which is grouped by anywhere, and which ``SEATS`` reads."""
+"""The seats as text, which every database can group by; parse it with ``SEATS``."""
 LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0)).scalar_subquery()
-"""The number of the match that was stored last."""
+"""The number of the last stored match."""
 
 members: Table = Table(
     "members",
@@ -144,7 +148,7 @@ members: Table = Table(
         Boolean,
         nullable=False,
         server_default="1",
-        comment="false where the study as it now stands has no such match",
+        comment="false if superseded",
     ),
     sqlite_with_rowid=False,
 )
@@ -154,7 +158,7 @@ purchases: Table = Table(
     metadata,
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("match_number", Integer, ForeignKey("matches.number"), primary_key=True),
-    Column("calls", Whole, nullable=False, comment="in the record of the match, of this study's"),
+    Column("calls", Whole, nullable=False, comment="this study's calls in the record of the match"),
     Column("input_tokens", Whole, nullable=False),
     Column("output_tokens", Whole, nullable=False),
     Column("cached_tokens", Whole, nullable=False),
@@ -170,15 +174,15 @@ rooms: Table = Table(
     metadata,
     Column("code", Words, primary_key=True),
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
-    Column("kept", Shaped(dict[str, Any]), nullable=False, comment="who came, and how far it is"),
+    Column("kept", Shaped(dict[str, Any]), nullable=False, comment="state of the room"),
     Column("changed", Moment, nullable=False, comment="seconds since 1970"),
 )
 
 
 def _of_participant() -> Column[int]:
-    """The participant of a row, which is told apart by a number and goes with them."""
-    key = ForeignKey("participants.id", ondelete="CASCADE")
-    return Column("participant_id", Integer, key, primary_key=True)
+    """Return the column for a row's participant; the row is deleted with the participant."""
+    foreign_key = ForeignKey("participants.id", ondelete="CASCADE")
+    return Column("participant_id", Integer, foreign_key, primary_key=True)
 
 
 participants: Table = Table(
@@ -186,29 +190,34 @@ participants: Table = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
-    Column("code", Words, nullable=False, unique=True, comment="who it is, by no other name"),
-    Column("cohort", Words, nullable=False, comment="those of different cohorts never meet"),
-    Column("step", Words, nullable=False, comment="where on the path they are"),
-    Column("visit", Whole, nullable=False, comment="how often they came, from 1"),
-    Column("ending", Choice(*ENDINGS), comment="how their last visit ended; null while it goes on"),
-    Column("known_as", Words, comment="the name that they chose for the table; null for none"),
-    Column("language", Words, comment="that they read"),
-    Column("flags", Shaped(list[str]), nullable=False, comment="what was noticed of them"),
+    Column("code", Words, nullable=False, unique=True, comment="identifies the participant"),
+    Column(
+        "cohort",
+        Words,
+        nullable=False,
+        comment="participants of different cohorts are never matched",
+    ),
+    Column("step", Words, nullable=False, comment="current step"),
+    Column("visit", Whole, nullable=False, comment="number of visits"),
+    Column("ending", Choice(*ENDINGS), comment="how the last visit ended; null if it has not"),
+    Column("known_as", Words, comment="chosen name; null if none"),
+    Column("language", Words, comment="language of the pages"),
+    Column("flags", Shaped(list[str]), nullable=False, comment="flags"),
     Column("begun", Moment, nullable=False, comment="seconds since 1970"),
-    Column("changed", Moment, nullable=False, comment="when they last went on"),
+    Column("changed", Moment, nullable=False, comment="time of the last progress"),
 )
 
 responses: Table = Table(
     "responses",
     metadata,
     _of_participant(),
-    Column("number", Whole, primary_key=True, comment="counts what they answered, from 0"),
-    Column("step", Words, nullable=False, comment="of the path"),
+    Column("number", Whole, primary_key=True, comment="counts responses, from 0"),
+    Column("step", Words, nullable=False, comment="the step that asked"),
     Column("visit", Whole, nullable=False),
-    Column("game", Whole, nullable=False, comment="the number of the game before or at it"),
-    Column("answer", Shaped(dict[str, Any]), nullable=False, comment="by item"),
-    Column("right", Boolean, comment="whether it is what was wanted; null where nothing was"),
-    Column("shown", Moment, comment="seconds since 1970; null where nobody noted it"),
+    Column("game", Whole, nullable=False, comment="number of the previous or current game"),
+    Column("answer", Shaped(dict[str, Any]), nullable=False, comment="answers by item"),
+    Column("correct", Boolean, comment="null if no answer is expected"),
+    Column("shown", Moment, comment="seconds since 1970; null if not recorded"),
     Column("answered", Moment, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -218,14 +227,14 @@ plays: Table = Table(
     metadata,
     _of_participant(),
     Column("number", Whole, primary_key=True, comment="counts a participant's games, from 1"),
-    Column("treatment", Words, nullable=False, comment="the table that they were assigned to"),
+    Column("treatment", Words, nullable=False, comment="the assigned treatment"),
     Column("game", Words, nullable=False),
-    Column("room", Words, comment="null where none was found"),
-    Column("match_id", Words, comment="null before it begins, and once it is erased"),
-    Column("place", Words),
-    Column("state", Choice(*PLAY_STATES), nullable=False, comment="what became of it"),
-    Column("payoff", Number, comment="in the game's unit; null where it did not finish"),
-    Column("cents", Whole, comment="what it earned; null before it ends"),
+    Column("room", Words, comment="null if none was found"),
+    Column("match_id", Words, comment="null before it begins and after erasure"),
+    Column("seat", Words),
+    Column("state", Choice(*PLAY_STATES), nullable=False, comment="state of the game"),
+    Column("payoff", Number, comment="in the game's unit; null if not finished"),
+    Column("cents", Whole, comment="earnings; null before it ends"),
     Column("assigned", Moment, nullable=False, comment="seconds since 1970"),
     Column("ended", Moment),
     sqlite_with_rowid=False,
@@ -240,11 +249,11 @@ notices: Table = Table(
     ),
     Column("kind", Choice("message", "attention"), nullable=False),
     Column("text", LongWords, nullable=False),
-    Column("wanted", Words, comment="what is to be answered; null where nothing is"),
+    Column("wanted", Words, comment="expected answer; null if none"),
     Column("sent", Moment, nullable=False, comment="seconds since 1970"),
-    Column("due", Moment, comment="when an answer is too late; null for never"),
+    Column("due", Moment, comment="deadline; null if none"),
     Column("answered", Moment),
-    Column("right", Boolean, comment="null while it is open, and of messages"),
+    Column("correct", Boolean, comment="null for open prompts and for messages"),
 )
 
 payments: Table = Table(
@@ -256,13 +265,13 @@ payments: Table = Table(
         "participant_id",
         Integer,
         ForeignKey("participants.id", ondelete="SET NULL"),
-        comment="null where they are deleted",
+        comment="null if deleted",
     ),
-    Column("key", Words, nullable=False, comment="what it is for; nothing is paid twice"),
+    Column("key", Words, nullable=False, comment="reason; each is paid only once"),
     Column("kind", Choice("base", "bonus"), nullable=False),
     Column("cents", Whole, nullable=False),
     Column("made", Moment, nullable=False, comment="seconds since 1970"),
-    Column("payout_id", Integer, ForeignKey("payouts.id"), comment="null until it is paid out"),
+    Column("payout_id", Integer, ForeignKey("payouts.id"), comment="null until paid"),
     UniqueConstraint("participant_id", "key"),
 )
 
@@ -271,8 +280,8 @@ payouts: Table = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
-    Column("form", Words, nullable=False, comment="for whom its file is"),
-    Column("by", Words, nullable=False, comment="the account that asked for it"),
+    Column("form", Words, nullable=False, comment="file format"),
+    Column("by", Words, nullable=False, comment="the account that requested it"),
     Column("people", Whole, nullable=False),
     Column("cents", Whole, nullable=False),
     Column("made", Moment, nullable=False, comment="seconds since 1970"),
@@ -283,7 +292,9 @@ recruitments: Table = Table(
     metadata,
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("state", Choice("open", "paused", "closed"), nullable=False),
-    Column("keep_until", Moment, comment="when people's data are to be deleted; null for never"),
+    Column(
+        "keep_until", Moment, comment="when participants' data is to be deleted; null for never"
+    ),
     Column("changed", Moment, nullable=False, comment="seconds since 1970"),
 )
 
@@ -293,17 +304,17 @@ calls: Table = Table(
     Column("id", Integer, primary_key=True),
     Column("match_id", Words, nullable=False),
     Column("request", Whole, nullable=False),
-    Column("seat", Words, nullable=False),
-    Column("attempt", Whole, nullable=False, comment="the call's place within the answer"),
-    Column("try", Whole, nullable=False, comment="counts sendings of the same call"),
-    Column("state", Choice(*CALL_STATES), nullable=False, comment="what came of it so far"),
+    Column("actor", Words, nullable=False),
+    Column("attempt", Whole, nullable=False, comment="the call's index in the answer"),
+    Column("try", Whole, nullable=False, comment="counts attempts to send the call"),
+    Column("state", Choice(*CALL_STATES), nullable=False, comment="state of the attempt"),
     Column("call", Shaped(RecordedCall), nullable=False),
     Column("reply", Shaped(RecordedReply | None)),
     Column("sent", Moment, nullable=False),
     Column("received", Moment),
-    Column("batch", Whole, comment="the batch it is in, if any"),
+    Column("batch", Whole, comment="its batch, if any"),
     Column("study_id", Whole, comment="the study that sent it"),
-    UniqueConstraint("match_id", "request", "seat", "attempt", "try"),
+    UniqueConstraint("match_id", "request", "actor", "attempt", "try"),
 )
 
 batches: Table = Table(
@@ -311,10 +322,10 @@ batches: Table = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("model", Words, nullable=False, comment="the model string of all its calls"),
-    Column("tag", Words, nullable=False, comment="our word for it, which the provider keeps"),
-    Column("name", Words, comment="what the provider calls it; null until submitted"),
-    Column("state", Choice(*BATCH_STATES), nullable=False, comment="how far it is"),
-    Column("calls", Whole, nullable=False, comment="how many it was planned with"),
+    Column("tag", Words, nullable=False, comment="unique tag, stored by the provider"),
+    Column("name", Words, comment="the provider's name; null until submitted"),
+    Column("state", Choice(*BATCH_STATES), nullable=False, comment="state of the batch"),
+    Column("calls", Whole, nullable=False, comment="planned number of calls"),
     Column("planned", Moment, nullable=False, comment="seconds since 1970"),
     Column("submitted", Moment),
     Column("collected", Moment),
@@ -334,17 +345,19 @@ judgements: Table = Table(
     Column("id", Integer, primary_key=True),
     Column("match_id", Words, nullable=False),
     Column("judge", Words, nullable=False, comment="the judge's digest"),
-    Column("item", Words, nullable=False, comment="a move, a seat or the match"),
-    Column("kind", Choice(*Kind), nullable=False, comment="of the judge's answer"),
+    Column("item", Words, nullable=False, comment="an answer, an actor or the match"),
+    Column("kind", Choice(*Kind), nullable=False, comment="kind of the judge's answer"),
     Column("verdict", Shaped(dict[str, Any] | None)),
-    Column("calls", Shaped(list[MadeCall]), nullable=False, comment="every call with its reply"),
+    Column(
+        "calls", Shaped(list[MadeCall]), nullable=False, comment="all calls with their responses"
+    ),
     Column("made", Moment, nullable=False, comment="seconds since 1970"),
     Column("study_id", Whole, comment="the study for which it was made"),
     UniqueConstraint("match_id", "judge", "item"),
 )
 
 UNFINISHED = matches.c.status != literal_column(f"'{Status.FINISHED.value}'")
-"""Matches that did not finish, which are few: written so that their index is found."""
+"""Unfinished matches, which are few; written so that databases use the index."""
 
 Index("matches_by_configuration", matches.c.configuration_id)
 Index("matches_unfinished", matches.c.status, sqlite_where=UNFINISHED, postgresql_where=UNFINISHED)

@@ -1,6 +1,6 @@
-"""Shares of a study's work, which runs on several machines take without two ever taking one.
+"""Shares of a study's work, which runs on several machines claim without overlap.
 
-Where a kind of database lets one process write at a time, that process has all of it.
+With databases that allow only one writer, that process has all the work.
 """
 
 import sys
@@ -11,12 +11,12 @@ import sqlalchemy as sa
 
 
 class Share(NamedTuple):
-    """Some of a plan's matches.
+    """A part of a plan's matches.
 
     Attributes:
-        kind: of work.
-        start, stop: the numbers of the first of them in the plan, and of the one behind the last.
-        matches: how many of these are to be played.
+        kind: the kind of work.
+        start, stop: the range of match numbers in the plan, without `stop`.
+        matches: the number of these that are to be played.
     """
 
     kind: str
@@ -26,42 +26,41 @@ class Share(NamedTuple):
 
 
 class Shares(Protocol):
-    """What a run shares with others that do the same work."""
+    """The shares of a run and of others that do the same work."""
 
     @property
     def first(self) -> bool:
-        """Whether no other was there when this run came."""
+        """Whether no other run was active when this one began."""
 
     @property
     def halted(self) -> str | None:
-        """Why all who share the work are to stop, once they are."""
+        """Why all runs that share the work are to stop; None if they are not."""
 
     def halt(self, reason: str) -> None:
-        """Have all who share the work stop."""
+        """Stop all runs that share the work."""
 
     def offer(self, kind: str, shares: Callable[[], Iterable[Share]]) -> None:
-        """Lay out the work of a kind, unless another has."""
+        """Register the shares of a kind, unless another run has."""
 
     def take(self, kind: str, *, alone: bool = False) -> Share | None:
-        """A share that nobody has; None where there is none now.
+        """Claim an available share; return None if there is none.
 
         Args:
-            alone: only one run is to work on this kind, the one that came first of those that are
-                there.
+            alone: only the oldest active run may claim shares of this kind.
         """
 
     def done(self, share: Share, connection: sa.Connection) -> None:
-        """Note that a share is done, in the transaction that stores what came of it."""
+        """Mark a share as done, in the transaction that stores its results."""
 
     def waits(self, kind: str) -> bool:
-        """Whether others work on shares that may come back, as these runs may end."""
+        """Return whether other runs hold shares, which become available if these runs end."""
 
     def elsewhere(self) -> int:
-        """How many matches stood in the shares that others have done."""
+        """Return the number of matches in shares that other runs have done."""
 
 
 class Undivided:
-    """All the work, for one run that is alone."""
+    """All the work, for one run without others."""
 
     first = True
     halted: str | None = None
@@ -70,17 +69,17 @@ class Undivided:
         self._left: list[Share] = []
 
     def halt(self, reason: str) -> None:
-        """Stop; nobody else is there."""
+        """Stop this run."""
         self.halted = reason
 
     def offer(self, kind: str, shares: Callable[[], Iterable[Share]]) -> None:
         self._left.append(Share(kind, 0, sys.maxsize, 0))
 
     def take(self, kind: str, *, alone: bool = False) -> Share | None:
-        found = next((one for one in self._left if one.kind == kind), None)
-        if found is not None:
-            self._left.remove(found)
-        return found
+        share = next((share for share in self._left if share.kind == kind), None)
+        if share is not None:
+            self._left.remove(share)
+        return share
 
     def done(self, share: Share, connection: sa.Connection) -> None:
         pass

@@ -16,35 +16,34 @@ from urllib.parse import quote
 import sqlalchemy as sa
 from filelock import FileLock, Timeout
 
+from cheaptalk.atomic_files import whole_file
 from cheaptalk.records.encoding import data_of, text_of
-from cheaptalk.records.store.backend import Backend, NoStore, StoreError, StoreHeld, held_by
-from cheaptalk.whole_files import whole_file
+from cheaptalk.records.store.backend import Backend, NoStore, StoreError, StoreLocked, held_by
 
-BUSY = "another program is writing to it; wait for it to end, or stop it"
+BUSY = "another program is writing to the store; wait for it to end, or stop it"
 LOCK_FOLDERS = 10
-"""Names that a folder of locks may have, so that others who own some do no harm."""
+"""Number of candidate names for the folder of locks, in case other users own some."""
 READER_TIMEOUT = 1_000
 """Milliseconds for which a checkpoint waits for readers."""
-AGAIN = "close what reads it, and delete once more"
+AGAIN = "close the programs that read it, and delete again"
 SECOND_NAME = (
-    "has a second name, a hard link, and writing to it under both would damage it; copy it, and "
-    "use the copy"
+    "has a hard link, and writing to it under both names would damage it; copy it, and use the copy"
 )
-DAMAGED = "it is damaged or no store; restore a copy, or name another file with --store"
-LOCKED_OUT = "it cannot be written; check the file, its folder and their permissions"
+DAMAGED = "the file is damaged or not a store; restore a copy, or name another file with --store"
+LOCKED_OUT = "the file is not writable; check the permissions of the file and its folder"
 CURES = {
     "locked": BUSY,
     "busy": BUSY,
-    "full": "nothing recorded is lost: free some space and resume",
+    "full": "recorded data is safe: free some disk space and resume",
     "not a database": DAMAGED,
     "malformed": DAMAGED,
     "decode": DAMAGED,
     "no such": DAMAGED,
     "readonly": LOCKED_OUT,
     "unable to open": LOCKED_OUT,
-    "I/O error": "the disk or its connection failed; what was committed stays",
+    "I/O error": "the disk or its connection failed; committed data is kept",
 }
-"""Cures by words of SQLite's messages."""
+"""Remedies by words of SQLite's messages."""
 
 
 FileId: TypeAlias = tuple[int, int]
@@ -55,7 +54,7 @@ class SqliteBackend(Backend):
     """A store in a file."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path.resolve()  # so that all who come by a link meet at one lock
+        self.path = path.resolve()  # so that all paths to the file share one lock
         self.name = str(path)
         self.address = str(self.path)
         self.mailbox = FileMailbox(self.path)
@@ -79,16 +78,21 @@ class SqliteBackend(Backend):
 
     @classmethod
     def open(cls, url: str, create: bool) -> "SqliteBackend":
-        """The store in the file of a URL such as ``sqlite:///study.sqlite``.
+        """Open the store in the file of a URL such as ``sqlite:///study.sqlite``.
 
         Raises:
-            StoreError: there is none, or it cannot be there.
+            StoreError: it is missing, or can't be created there.
         """
         path = Path(url.partition(":///")[2])
         if not create and _is_empty(path):
-            raise NoStore(f"there is no store at {path}; name one with --store or CHEAPTALK_STORE")
+            raise NoStore(
+                f"no store at {path}; name an existing one with --store or CHEAPTALK_STORE"
+            )
         if path.is_dir() or not path.absolute().parent.is_dir():
-            raise StoreError(f"{path} is no place for a store file; name one with --store")
+            raise StoreError(
+                f"cannot create a store at {path}: it is a folder, or its folder does not exist; "
+                "name a file with --store"
+            )
         backend = cls(path)
         backend.made = _is_empty(path)
         return backend
@@ -104,10 +108,10 @@ class SqliteBackend(Backend):
                 try:
                     locks.enter_context(lock.acquire(timeout=max(0.0, until - time.monotonic())))
                 except Timeout:
-                    raise StoreHeld(f"{self.path}: {held_by()}") from None
+                    raise StoreLocked(f"{self.path}: {held_by()}") from None
                 except OSError as error:
                     raise StoreError(
-                        f"{self.path} cannot be written: {error.strerror}: {file}"
+                        f"{self.path} is not writable: {error.strerror}: {file}"
                     ) from error
             self._watch(Path(f"{self.path}.lock"))
             self._held = True
@@ -118,10 +122,10 @@ class SqliteBackend(Backend):
                 self._watched.clear()
 
     def _lock_files(self) -> Iterator[Path]:
-        """The lock beside the store, then one that remains if that file is removed.
+        """Yield the lock file beside the store, then one that remains if that file is removed.
 
-        The second is named by the store's inode, in a folder of this user. It is not on the store's
-        own file: closing a descriptor of that would release SQLite's locks.
+        The second is named by the store's inode, in a folder of this user. The store's own file
+        can't be locked: closing a descriptor of it would release SQLite's locks.
         """
         yield Path(f"{self.path}.lock")
         store = _identity(self.path)
@@ -129,7 +133,7 @@ class SqliteBackend(Backend):
             yield _lock_folder() / f"{store[0]}-{store[1]}.lock"
 
     def _watch(self, file: Path) -> None:
-        """Note which file is at a path, if that is not noted yet."""
+        """Remember which file is at a path, if not yet known."""
         if file not in self._watched and (identity := _identity(file)):
             self._watched[file] = identity
 
@@ -142,8 +146,8 @@ class SqliteBackend(Backend):
         for file, identity in self._watched.items():
             if _identity(file) != identity:
                 raise StoreError(
-                    f"{file} was removed or replaced while {self.name} was written to, and "
-                    "nothing more can be recorded; what is in the store stays: resume"
+                    f"{file} was removed or replaced while {self.name} was written to, so nothing "
+                    "more can be recorded; the store's data is kept: resume"
                 )
 
     def _before_commit(self, connection: sa.Connection) -> None:
@@ -160,22 +164,22 @@ class SqliteBackend(Backend):
     def _check_store(self) -> None:
         if _identity(self.path) != self._opened:
             raise StoreError(
-                f"{self.name} was deleted, renamed or replaced while it was written to, and "
-                "nothing more can be recorded; put it back and resume"
+                f"{self.name} was deleted, renamed or replaced while it was written to, so "
+                "nothing more can be recorded; restore the file and resume"
             )
 
     def discard(self) -> None:
         with suppress(StoreError), self.holding(0):
-            if not Path(f"{self.path}-wal").exists():  # who closes it last removes its log
-                for end in ("", ".lock"):
-                    Path(f"{self.path}{end}").unlink(missing_ok=True)
+            if not Path(f"{self.path}-wal").exists():  # the last connection removes the log
+                for suffix in ("", ".lock"):
+                    Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
     def _begin(self, connection: sa.Connection) -> None:
-        """Begin a transaction; while the store is held, write only in the very file that was
-        opened: another may have discarded it since.
+        """Begin a transaction; while the store is held, write only to the file that was opened,
+        because another process may have discarded it.
         """
         writes = connection.get_execution_options().get("writes", False)
-        # A new store's file is made by the first transaction.
+        # The first transaction creates a new store's file.
         self._opened = self._opened or _identity(self.path)
         if writes and self._held:
             self._check_store()
@@ -194,7 +198,7 @@ class SqliteBackend(Backend):
 
     def prepare(self) -> None:
         with closing(self.engine.raw_connection()) as raw:
-            raw.execute("PRAGMA journal_mode=WAL")  # marks the file, so only our own
+            raw.execute("PRAGMA journal_mode=WAL")  # marks the file; only for a store's file
 
     def close(self) -> None:
         super().close()
@@ -205,17 +209,20 @@ class SqliteBackend(Backend):
         if self._copy is None and not is_writable(self.path):
             self._copy = TemporaryDirectory(prefix="cheaptalk-")
             path = Path(self._copy.name) / self.path.name
-            with closing(self.engine.raw_connection()) as raw, closing(sqlite3.connect(path)) as to:
-                raw.driver_connection.backup(to)  # type: ignore[union-attr]
+            with (
+                closing(self.engine.raw_connection()) as raw,
+                closing(sqlite3.connect(path)) as target,
+            ):
+                raw.driver_connection.backup(target)  # type: ignore[union-attr]
             self.engine.dispose()
             self.engine = self._engine_at(path)
         return self._copy is not None
 
-    def damage(self, *, whole: bool = False) -> str | None:
-        look = "integrity_check" if whole else "quick_check"
+    def damage(self, *, full: bool = False) -> str | None:
+        pragma = "integrity_check" if full else "quick_check"
         with self.explaining(), self.engine.connect() as connection:
-            found: str = connection.scalar(sa.text(f"PRAGMA {look}(1)")) or ""
-        return None if found == "ok" else " ".join(found.split())
+            report: str = connection.scalar(sa.text(f"PRAGMA {pragma}(1)")) or ""
+        return None if report == "ok" else " ".join(report.split())
 
     def merge_log(self) -> bool:
         """Checkpoint the write-ahead log and truncate it; False if a reader prevents that."""
@@ -225,38 +232,38 @@ class SqliteBackend(Backend):
         with self.explaining(), self.engine.connect() as connection:
             raw = connection.connection.driver_connection
             assert raw is not None
-            patience = raw.execute("PRAGMA busy_timeout").fetchone()[0]
+            timeout = raw.execute("PRAGMA busy_timeout").fetchone()[0]
             raw.execute(f"PRAGMA busy_timeout={READER_TIMEOUT}")
             try:
                 busy, _, _ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
-                raw.execute(f"PRAGMA busy_timeout={patience}")
+                raw.execute(f"PRAGMA busy_timeout={timeout}")
         return not busy
 
     def wipe(self) -> None:
         if not self.merge_log():
             raise StoreError(
-                f"{self.name} is being read, and its log keeps what was deleted; {AGAIN}"
+                f"{self.name} is being read, so its log still contains deleted data; {AGAIN}"
             )
 
     def stamp(self) -> tuple[tuple[int, int], ...]:
-        """When the file and its log were last written, and how large they are.
+        """Return when the file and its log were last written, and their sizes.
 
-        An empty log says nothing: whoever reads makes one.
+        Empty logs are ignored, because readers create them.
         """
         files = (self.path, Path(f"{self.path}-wal"))
-        found = [file.stat() for file in files if file.exists()]
-        return tuple((one.st_mtime_ns, one.st_size) for one in found if one.st_size)
+        details = [file.stat() for file in files if file.exists()]
+        return tuple((status.st_mtime_ns, status.st_size) for status in details if status.st_size)
 
 
 class FileMailbox:
-    """Files beside a store: the account is ``STORE.run.json``, orders are files in
+    """Files beside a store: the status is ``STORE.run.json``, orders are files in
     ``STORE.orders``."""
 
     def __init__(self, store: Path) -> None:
         self.account = Path(f"{store}.run.json")
         self.orders = Path(f"{store}.orders")
-        self.place = str(self.account)
+        self.location = str(self.account)
 
     def write_account(self, text: str) -> None:
         _write_whole(self.account, text)
@@ -276,7 +283,7 @@ class FileMailbox:
             try:
                 text = path.read_text("utf-8", "replace") if path.is_file() else None
                 path.unlink(missing_ok=True)
-            except OSError:  # a folder, or somebody else's: no order
+            except OSError:  # not an order: a folder, or a file of another user
                 continue
             if text is not None:
                 yield path.stem, text
@@ -295,34 +302,34 @@ def _write_whole(path: Path, text: str) -> None:
 
 
 def is_writable(path: Path) -> bool:
-    """Whether a store can be written here; SQLite also writes files beside it."""
+    """Return whether a store is writable at a path; SQLite also writes files beside it."""
     folder = os.access(path.absolute().parent, os.W_OK)
     return folder and (not path.exists() or os.access(path, os.W_OK))
 
 
 def _is_empty(path: Path) -> bool:
-    """Whether there is nothing to read at a path, in the file or in its log."""
+    """Return whether the file and its log are missing or empty."""
     files = (path, Path(f"{path}-wal"))
     return not any(file.is_dir() or (file.exists() and file.stat().st_size) for file in files)
 
 
 def address(path: Path) -> sa.URL:
-    """Where SQLAlchemy finds a store; one that cannot be written is opened for reading only."""
+    """Return the SQLAlchemy URL of a store's file, read-only if it is not writable."""
     if is_writable(path):
         return sa.URL.create("sqlite", database=str(path))
     log = Path(f"{path}-wal")
     frozen = {} if log.exists() and log.stat().st_size else {"immutable": "1"}
-    place = f"file:{quote(str(path.absolute()))}"
-    return sa.URL.create("sqlite", database=place, query={"mode": "ro", "uri": "true", **frozen})
+    uri = f"file:{quote(str(path.absolute()))}"
+    return sa.URL.create("sqlite", database=uri, query={"mode": "ro", "uri": "true", **frozen})
 
 
 def _lock_folder() -> Path:
     """Return a temporary folder of this user for locks that outlive a removed lock file.
 
-    Another user may own the folder of the first name; the next name is tried then.
+    If another user owns the folder with the first name, the next name is tried.
 
     Raises:
-        StoreError: no such folder can be made.
+        StoreError: no such folder can be created.
     """
     user = os.getuid() if hasattr(os, "getuid") else None  # Windows has temporary folders by user
     base = Path(gettempdir()) / f"cheaptalk-locks-{getuser() if user is None else user}"
@@ -332,31 +339,31 @@ def _lock_folder() -> Path:
                 folder.mkdir(mode=0o700)
             details = folder.lstat()
         except OSError as error:
-            raise StoreError(f"locks cannot be kept in {folder}: {error.strerror}") from None
+            raise StoreError(f"cannot create the lock folder {folder}: {error.strerror}") from None
         if S_ISDIR(details.st_mode) and user in (None, details.st_uid):
             return folder
     raise StoreError(
-        f"{base} and the {LOCK_FOLDERS - 1} names after it belong to other users, and locks of "
-        "stores are kept there; set TMPDIR to a folder of your own"
+        f"cannot create a lock folder: {base} and the {LOCK_FOLDERS - 1} names after it belong to "
+        "other users; set TMPDIR to a folder of your own"
     )
 
 
 def _set_up(connection: sqlite3.Connection, _: object) -> None:
-    connection.isolation_level = None  # transactions begin where _begin says, DDL included
+    connection.isolation_level = None  # _begin starts transactions, including those of DDL
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA secure_delete=ON")
 
 
 def has_second_name(path: Path) -> bool:
-    """Whether a database's file has a hard link: SQLite writes a log beside each name."""
+    """Return whether a database's file has a hard link: SQLite writes a log beside each name."""
     return path.exists() and path.stat().st_nlink > 1
 
 
 def _identity(path: Path) -> FileId | None:
-    """Which file is at a path, whatever its name; None where there is none."""
+    """Return the identity of the file at a path; None if it is missing."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

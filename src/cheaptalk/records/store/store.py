@@ -1,7 +1,7 @@
-"""The store: one database with everything that was planned, asked, answered and played.
+"""The store: one database with all plans, requests, answers and matches.
 
-A study that is changed and run again consists of other matches. Those that it no longer plans are
-set aside: they stay in the store and its exports, and no report counts them.
+If a study is changed and run again, matches that are no longer in its plan are superseded: they
+remain in the store and its exports, but reports exclude them.
 """
 
 import re
@@ -25,7 +25,7 @@ from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import (
     Backend,
     StoreError,
-    StoreHeld,
+    StoreLocked,
     open_backend,
     write_rows,
 )
@@ -39,17 +39,17 @@ from cheaptalk.rules.errors import shown
 
 NEWEST = schema.REVISION
 PAUSE = 0.05
-"""Seconds between two looks whether another process has made or migrated the store."""
+"""Seconds between two checks whether another process has created or migrated the store."""
 MIGRATION_WAIT = 10.0
-"""Seconds to wait for another process that is making or migrating the store."""
+"""Seconds to wait for another process that is creating or migrating the store."""
 
 
 class NewMatch(NamedTuple):
-    """A match to be stored: what defines it, and how it ended."""
+    """A match to store: its definition and its result."""
 
     id: str
     configuration_id: int
-    deal: str
+    instance: str
     repeat: int
     seats: dict[str, int]
     ended: Ended
@@ -58,26 +58,27 @@ class NewMatch(NamedTuple):
 class Store(StoreReader):
     """Reads and writes one store.
 
-    Everything is committed when a method returns. One process writes at a time (:meth:`writing`);
-    any number may read meanwhile.
+    Each method commits before it returns. One process writes at a time (:meth:`writing`); any
+    number may read at the same time.
     """
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
 
     @classmethod
-    def open(cls, where: Path | str, *, create: bool = False) -> "Store":
-        """Open a store, migrating an older one; with ``create``, make it if it is not there.
+    def open(cls, location: Path | str, *, create: bool = False) -> "Store":
+        """Open a store and migrate it if it is older; with ``create``, create a missing one.
 
-        An older one that cannot be written is read from a copy, which is gone when it is closed.
+        An older store that is read-only is migrated in a temporary copy.
 
         Args:
-            where: its file, or a URL of one of :data:`~cheaptalk.records.store.backend.BACKENDS`.
+            location: a file, or a URL of a kind in
+                :data:`~cheaptalk.records.store.backend.BACKENDS`.
 
         Raises:
             StoreError: it is missing, damaged, locked or of a newer version.
         """
-        store = cls(open_backend(where, create))
+        store = cls(open_backend(location, create))
         try:
             with store.backend.explaining():
                 store._migrate()
@@ -88,19 +89,19 @@ class Store(StoreReader):
 
     @classmethod
     @contextmanager
-    def opened(cls, where: "Store | Path | str", *, create: bool = False) -> Iterator["Store"]:
-        """A store as it is, or the one at a path or URL, closed at the end.
+    def opened(cls, location: "Store | Path | str", *, create: bool = False) -> Iterator["Store"]:
+        """Yield a given store, or open the one at a path or URL and close it at the end.
 
         Raises:
-            StoreError: it cannot be opened, or ``where`` is neither.
+            StoreError: it cannot be opened, or ``location`` has another type.
         """
-        if isinstance(where, Store):
-            yield where
-        elif isinstance(where, Path | str):
-            with cls.open(where, create=create) as store:
+        if isinstance(location, Store):
+            yield location
+        elif isinstance(location, Path | str):
+            with cls.open(location, create=create) as store:
                 yield store
         else:
-            raise StoreError(f"a store, its file or its URL is wanted, not {shown(where)}")
+            raise StoreError(f"expected a store, its file or its URL, not {shown(location)}")
 
     def __repr__(self) -> str:
         return brief(self, self.name)
@@ -128,68 +129,68 @@ class Store(StoreReader):
             try:
                 with nullcontext() if self.backend.copied() else self.writing():
                     self._set_up()
-            except StoreHeld:  # by somebody who is setting it up as well
+            except StoreLocked:  # another process may be creating or migrating it
                 if time.monotonic() > until:
                     raise
                 time.sleep(PAUSE)
 
     def _set_up(self) -> None:
         if not self._is_ready():
-            migrating = import_module("cheaptalk.records.store.migration")  # slow, seldom needed
+            migration = import_module("cheaptalk.records.store.migration")  # slow and rarely needed
             self.backend.prepare()
             with self.transaction() as connection:
-                migrating.upgrade(connection)
+                migration.upgrade(connection)
 
     def _is_ready(self) -> bool:
-        """Whether the database is set up, with the newest schema."""
+        """Return whether the database has the newest schema."""
         with self.backend.engine.connect() as connection:
-            found = self._revision(connection)
+            revision = self._revision(connection)
             prepared = self.backend.prepared(connection)
-        if found is not None and found > NEWEST:
+        if revision is not None and revision > NEWEST:
             raise StoreError(
-                f"{self.name} was written by a newer cheaptalk (schema {found}; this one knows "
-                f"{NEWEST}); upgrade cheaptalk to use it"
+                f"{self.name} was written by a newer cheaptalk (schema {revision}; this version "
+                f"supports up to {NEWEST}); upgrade cheaptalk"
             )
-        return found == NEWEST and prepared
+        return revision == NEWEST and prepared
 
     def _revision(self, connection: sa.Connection) -> str | None:
-        """The schema that the store has; None where there is none yet."""
+        """Return the schema version of the store; None before it is created."""
         tables = set(sa.inspect(connection).get_table_names()) - self.backend.own_tables
         if {"alembic_version", "studies", "matches"} <= tables:
             revision = connection.scalar(sa.text("select version_num from alembic_version"))
             if not re.fullmatch(r"\d{4}", str(revision)):
                 raise StoreError(
-                    f"{self.name} is damaged (its schema has no version); restore a copy of it"
+                    f"{self.name} is damaged (its schema has no version); restore a copy"
                 )
             return str(revision)
         if tables:
             raise StoreError(
-                f"{self.name} is a database, but no store; name another one with --store"
+                f"{self.name} is a database, but not a store; name another one with --store"
             )
         return None
 
     def writing(self, wait: float = 0) -> AbstractContextManager[None]:
-        """Hold the store for writing; a second writer is refused.
+        """Lock the store for writing; a second writer is refused.
 
         Args:
-            wait: seconds to wait for the other one to end.
+            wait: maximum seconds to wait for another writer.
 
         Raises:
-            StoreHeld: another process holds it.
-            StoreError: its folder cannot be written.
+            StoreLocked: another process holds the lock.
+            StoreError: the store's folder is not writable.
         """
         return self.backend.holding(wait)
 
     @contextmanager
     def sharing(self, work: str | None) -> Iterator[Shares]:
-        """Hold the store for writing, with others that do the same work where its kind lets them.
+        """Lock the store for writing, shared with runs of the same work if the database allows it.
 
         Args:
-            work: differs for those that do something else; None to be alone.
+            work: identifies the work; None for an exclusive lock.
 
         Raises:
-            StoreHeld: somebody else holds it.
-            StoreError: it cannot be written.
+            StoreLocked: another process holds the lock.
+            StoreError: the store is not writable.
         """
         if work is not None:
             with self.backend.sharing(work) as shares:
@@ -199,16 +200,16 @@ class Store(StoreReader):
                 yield Undivided()
 
     def transaction(self) -> AbstractContextManager[sa.Connection]:
-        """A connection whose work is committed at the end, or undone by an error.
+        """Return a connection whose transaction is committed, or rolled back after an error.
 
-        Another writer waits from the beginning on, not only from the first write.
+        Other writers wait from the start of the transaction.
         """
         return self.backend.transaction()
 
     # Studies, configurations, players
 
     def register_study(self, name: str, spec: Mapping[str, Any]) -> int:
-        """Note a study; a later form of the same name replaces the earlier one's text."""
+        """Store a study's definition, replacing an earlier one of the same name; return its id."""
         values = {
             "name": name, "spec": dict(spec), "package": __version__, "created": time.time(),
             "digest": study_digest(name, spec),
@@ -222,13 +223,13 @@ class Store(StoreReader):
                     set_={key: values[key] for key in ("spec", "package", "digest")},
                 )
             )
-            found = sa.select(schema.studies.c.id).where(schema.studies.c.name == name)
-            return int(connection.execute(found).scalar_one())
+            query = sa.select(schema.studies.c.id).where(schema.studies.c.name == name)
+            return int(connection.execute(query).scalar_one())
 
     def register_configurations(
         self, configurations: Mapping[str, tuple[str, int, Mapping[str, Any]]]
     ) -> dict[str, int]:
-        """Note games as (game, rules version, parameters) by digest; ids by digest."""
+        """Store configurations (game, rules version, parameters) by digest; return their ids."""
         rows = [
             {"digest": key, "game": game, "version": version, "parameters": dict(parameters)}
             for key, (game, version, parameters) in configurations.items()
@@ -236,7 +237,7 @@ class Store(StoreReader):
         return self._register(schema.configurations, rows)
 
     def register_players(self, specs: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-        """Note players' settings by digest; ids by digest."""
+        """Store players' settings by digest; return their ids."""
         rows = [{"digest": key, "spec": dict(spec)} for key, spec in specs.items()]
         return self._register(schema.players, rows)
 
@@ -247,7 +248,7 @@ class Store(StoreReader):
             return dict(connection.execute(sa.select(table.c.digest, table.c.id)).all())
 
     def register_roster(self, study_id: int, labels: Mapping[int, str]) -> None:
-        """Note what a study calls its players."""
+        """Store the labels of a study's players."""
         rows = [
             {
                 "study_id": study_id,
@@ -275,29 +276,29 @@ class Store(StoreReader):
         self,
         study_id: int,
         matches: Sequence[NewMatch],
-        also: Callable[[sa.Connection], None] = lambda _: None,
+        write_also: Callable[[sa.Connection], None] = lambda _: None,
     ) -> None:
-        """Store matches that ended, whole or not at all, and drop their live rows.
+        """Store ended matches in one transaction, and delete their live rows.
 
         Args:
-            also: what else is written then.
+            write_also: performs further writes in the same transaction.
         """
         if not matches:
             return
 
         def write(connection: sa.Connection) -> None:
             write_matches(connection, study_id, matches)
-            also(connection)
+            write_also(connection)
 
         self.backend.commit(write)
 
 
 class StudyRows:
-    """What the store keeps of a study beside its matches: its text, configurations and players.
+    """A study's definition, configurations and players in the store.
 
     Attributes:
         id, name: the study's number and name.
-        configurations, players: the numbers of those that were added, by digest.
+        configurations, players: ids by digest.
     """
 
     def __init__(self, store: Store, name: str, spec: Mapping[str, Any]) -> None:
@@ -308,11 +309,11 @@ class StudyRows:
         self.players: dict[str, int] = {}
 
     def add(self, games: Mapping[str, Game], players: Mapping[str, tuple[str, BaseModel]]) -> None:
-        """Note games, and players under their labels, by digest; those that are known too."""
+        """Store games and labeled players, keyed by digest; existing ones are kept."""
         self.configurations |= self.store.register_configurations(
             {
-                key: (one.name, one.version, one.model_dump(mode="json"))
-                for key, one in games.items()
+                key: (game.name, game.version, game.model_dump(mode="json"))
+                for key, game in games.items()
             }
         )
         self.players |= self.store.register_players(
@@ -323,12 +324,12 @@ class StudyRows:
 
 
 def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[NewMatch]) -> None:
-    """Write matches that ended, in the caller's transaction; a live or failed row is replaced.
+    """Write ended matches in the caller's transaction, replacing live or failed rows.
 
-    What their calls took is charged to the study, but for what others bought of them before.
+    The cost of their calls is charged to the study, except for calls that other studies bought.
     """
     table, calls = schema.matches, schema.calls
-    known = dict(
+    existing = dict(
         connection.execute(
             sa.select(table.c.id, table.c.number).where(table.c.id.in_([m.id for m in matches]))
         ).all()
@@ -336,7 +337,7 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
     last = connection.scalar(sa.select(schema.LAST_NUMBER)) or 0
     rows, numbers = [], []
     for match in matches:
-        number = known.get(match.id)
+        number = existing.get(match.id)
         if number is None:
             number = last = last + 1
         numbers.append({"study_id": study_id, "match_number": number})
@@ -344,14 +345,14 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
     write_rows(connection, REPLACE, rows)
     write_rows(connection, JOIN, numbers)
     settled = [m.id for m in matches if m.ended.status is not Status.FAILED]
-    bought = [
+    purchases = [
         purchase
         for row in rows
         if row["calls"] and row["id"] in settled
         for purchase in purchases_of(connection, study_id, row)
     ]
-    write_rows(connection, PURCHASE, bought)
-    if known:
+    write_rows(connection, PURCHASE, purchases)
+    if existing:
         connection.execute(
             sa.delete(calls).where(calls.c.match_id.in_(settled), calls.c.state == "answered")
         )
@@ -360,52 +361,52 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
 def purchases_of(
     connection: sa.Connection, study_id: int, row: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """What each study bought of a match that this one has ended: rows of purchases.
+    """Yield the rows of purchases of a match: one for each study that bought calls of it.
 
     Args:
-        row: the match's, with what all its calls took.
+        row: the match's row, with the totals of all its calls.
     """
     calls = schema.calls
-    others = sa.select(calls.c.study_id, calls.c.reply).where(
+    query = sa.select(calls.c.study_id, calls.c.reply).where(
         calls.c.match_id == row["id"], calls.c.state == "answered",
         calls.c.study_id != study_id, calls.c.call["model"].as_string().is_not(None),
     )  # fmt: skip
     costs: dict[int, Cost] = {}
-    for other, reply in connection.execute(others):
-        costs[other] = costs.get(other, Cost()) + cost_of(reply)
-    left = {name: row[name] for name in TAKEN}
-    for other, cost in costs.items():
-        theirs = {name: getattr(cost.usage, name, None) for name in TAKEN}
-        theirs |= {name: getattr(cost, name) for name in TAKEN if theirs[name] is None}
-        left = {name: left[name] - theirs[name] for name in TAKEN}
-        yield {"study_id": other, "match_number": row["number"]} | theirs
-    yield {"study_id": study_id, "match_number": row["number"]} | left
+    for buyer, reply in connection.execute(query):
+        costs[buyer] = costs.get(buyer, Cost()) + cost_of(reply)
+    remaining = {name: row[name] for name in COST_COLUMNS}
+    for buyer, cost in costs.items():
+        amounts = {name: getattr(cost.usage, name, None) for name in COST_COLUMNS}
+        amounts |= {name: getattr(cost, name) for name in COST_COLUMNS if amounts[name] is None}
+        remaining = {name: remaining[name] - amounts[name] for name in COST_COLUMNS}
+        yield {"study_id": buyer, "match_number": row["number"]} | amounts
+    yield {"study_id": study_id, "match_number": row["number"]} | remaining
 
 
-TAKEN = [c.name for c in schema.purchases.c if not c.primary_key]
+COST_COLUMNS = [c.name for c in schema.purchases.c if not c.primary_key]
 NEW_PURCHASE = insert(schema.purchases)
 PURCHASE = NEW_PURCHASE.on_conflict_do_update(
     index_elements=["study_id", "match_number"],
-    set_={name: NEW_PURCHASE.excluded[name] for name in TAKEN},
+    set_={name: NEW_PURCHASE.excluded[name] for name in COST_COLUMNS},
 )
-KEPT = ("number", "id", "begun")
-"""What a match keeps when its row is replaced."""
+PRESERVED = ("number", "id", "begun")
+"""Columns that keep their values when a match's row is replaced."""
 NEW = insert(schema.matches)
 REPLACE = NEW.on_conflict_do_update(
-    index_elements=["id"], set_={c.name: c for c in NEW.excluded if c.name not in KEPT}
+    index_elements=["id"], set_={c.name: c for c in NEW.excluded if c.name not in PRESERVED}
 )
 JOIN = insert(schema.members).on_conflict_do_nothing()
 
 
-PLAYED = tuple(one.name for one in fields(Ended))
-played = attrgetter(*PLAYED)
+ENDED_FIELDS = tuple(column.name for column in fields(Ended))
+ended_values = attrgetter(*ENDED_FIELDS)
 
 
 def _row(match: NewMatch) -> dict[str, Any]:
     row = match._asdict()
-    end = row.pop("ended")
-    row.update(zip(PLAYED, played(end), strict=True))
-    row["status"] = end.status.value
+    ended = row.pop("ended")
+    row.update(zip(ENDED_FIELDS, ended_values(ended), strict=True))
+    row["status"] = ended.status.value
     return row
 
 
@@ -414,7 +415,7 @@ NEW_MEMBER = insert(members)
 
 
 PLANNED = sa.Table(
-    "planned", sa.MetaData(), sa.Column("place", sa.Integer, primary_key=True),
+    "planned", sa.MetaData(), sa.Column("position", sa.Integer, primary_key=True),
     sa.Column("id", Words, nullable=False), prefixes=["TEMPORARY"],
 )  # fmt: skip
 
@@ -422,12 +423,12 @@ NEW_PLANNED = sa.insert(PLANNED)
 
 
 class Adopted(NamedTuple):
-    """What there was of matches in a store.
+    """How many matches of a plan the store already contained.
 
     Attributes:
-        left: the places, in order, of those that are not in the store or have not ended.
-        set_aside: how many others of the study were set aside.
-        forfeited: how many of those that have ended were forfeited.
+        left: positions of those that are missing or have not ended, in order.
+        set_aside: the number of the study's other matches that were superseded.
+        forfeited: the number of ended matches that were forfeited.
     """
 
     left: Sequence[int]
@@ -436,25 +437,29 @@ class Adopted(NamedTuple):
 
 
 def adopt(store: Store, study_id: int, ids: Iterable[str], *, only: bool = False) -> Adopted:
-    """Count matches that are in the store already as matches of a study.
+    """Add matches that are already in the store to a study.
 
     Args:
-        ids: of different matches; what is not in the store is passed over.
-        only: set the study's other matches aside.
+        ids: distinct match ids; ids that are not in the store are skipped.
+        only: mark the study's other matches as superseded.
     """
     with store.transaction() as connection:
         PLANNED.create(connection)
         count = 0
-        for some in chunks(enumerate(ids)):
-            write_rows(connection, NEW_PLANNED, [{"place": n, "id": id_} for n, id_ in some])
-            count += len(some)
-        left, unknown, fresh = _unsettled(connection, study_id)
-        if fresh:
+        for chunk in chunks(enumerate(ids)):
+            write_rows(
+                connection,
+                NEW_PLANNED,
+                [{"position": position, "id": id_} for position, id_ in chunk],
+            )
+            count += len(chunk)
+        pending, unknown, new = _unsettled(connection, study_id)
+        if new:
             _count_in(connection, study_id)
-        leaving = _set_others_aside(connection, study_id, count - unknown) if only else 0
-        forfeited = _forfeited(connection) if len(left) < count else 0
+        superseded = _set_others_aside(connection, study_id, count - unknown) if only else 0
+        forfeited = _forfeited(connection) if len(pending) < count else 0
         PLANNED.drop(connection)
-    return Adopted(left, leaving, forfeited)
+    return Adopted(pending, superseded, forfeited)
 
 
 STORED = sa.select(matches.c.number).join(PLANNED, PLANNED.c.id == matches.c.id)
@@ -462,35 +467,35 @@ STORED = sa.select(matches.c.number).join(PLANNED, PLANNED.c.id == matches.c.id)
 
 
 def _counted(study_id: int) -> sa.ColumnElement[bool]:
-    """Whether a membership is that of a match that the study counts."""
+    """Return the condition that a match is a current member of the study."""
     return sa.and_(members.c.study_id == study_id, members.c.current)
 
 
 def _unsettled(connection: sa.Connection, study_id: int) -> tuple[list[int], int, int]:
-    """The places of planned matches that are not in the store or have not ended, how many are not
-    in it, and how many are but do not count as the study's."""
+    """Return the positions of planned matches that are missing or have not ended, the number of
+    missing ones, and the number of stored ones that are not members of the study."""
     ended = matches.c.status.in_([status.value for status in SETTLED])
     member = sa.and_(_counted(study_id), members.c.match_number == matches.c.number)
-    absent, strange = matches.c.number.is_(None), members.c.match_number.is_(None)
+    absent, uncounted = matches.c.number.is_(None), members.c.match_number.is_(None)
     query = (
-        sa.select(PLANNED.c.place, absent, ended, strange)
+        sa.select(PLANNED.c.position, absent, ended, uncounted)
         .join(matches, matches.c.id == PLANNED.c.id, isouter=True)
         .join(members, member, isouter=True)
-        .where(sa.or_(absent, sa.not_(ended), strange))
-        .order_by(PLANNED.c.place)
+        .where(sa.or_(absent, sa.not_(ended), uncounted))
+        .order_by(PLANNED.c.position)
     )
-    left: list[int] = []
-    unknown = fresh = 0
-    for place, away, settled, apart in connection.execute(query):
-        unknown += away
-        fresh += apart and not away
-        if away or not settled:
-            left.append(place)
-    return left, unknown, fresh
+    pending: list[int] = []
+    unknown = new = 0
+    for position, is_absent, settled, is_new in connection.execute(query):
+        unknown += is_absent
+        new += is_new and not is_absent
+        if is_absent or not settled:
+            pending.append(position)
+    return pending, unknown, new
 
 
 def _forfeited(connection: sa.Connection) -> int:
-    """How many planned matches are in the store as forfeited."""
+    """Count the planned matches that are stored as forfeited."""
     query = (
         sa.select(sa.func.count()).select_from(PLANNED)
         .join(matches, matches.c.id == PLANNED.c.id)
@@ -500,9 +505,11 @@ def _forfeited(connection: sa.Connection) -> int:
 
 
 def _count_in(connection: sa.Connection, study_id: int) -> None:
-    """Count planned matches that are in the store as the study's, where they do not yet."""
-    fresh = STORED.except_(sa.select(members.c.match_number).where(_counted(study_id))).subquery()
-    row = sa.select(sa.literal(study_id), fresh.c.number, sa.true()).where(sa.true())
+    """Make planned matches that are in the store current members of the study."""
+    uncounted = STORED.except_(
+        sa.select(members.c.match_number).where(_counted(study_id))
+    ).subquery()
+    row = sa.select(sa.literal(study_id), uncounted.c.number, sa.true()).where(sa.true())
     new = NEW_MEMBER.from_select(["study_id", "match_number", "current"], row)
     connection.execute(new.on_conflict_do_update(
         index_elements=["study_id", "match_number"], set_={"current": sa.true()}
@@ -510,24 +517,24 @@ def _count_in(connection: sa.Connection, study_id: int) -> None:
 
 
 def _set_others_aside(connection: sa.Connection, study_id: int, stored: int) -> int:
-    """Set the study's matches aside that are not planned; how many there were.
+    """Mark the study's matches that are not planned as superseded; return their number.
 
     Args:
-        stored: how many of the planned ones are in the store, and so count as the study's.
+        stored: the number of planned matches that are in the store.
     """
-    mine = _counted(study_id)
-    counted = connection.scalar(sa.select(sa.func.count()).select_from(members).where(mine))
+    is_counted = _counted(study_id)
+    counted = connection.scalar(sa.select(sa.func.count()).select_from(members).where(is_counted))
     if counted == stored:
         return 0
-    past = sa.select(members.c.match_number).where(mine).except_(STORED)
-    setting = sa.update(members).where(mine, members.c.match_number.in_(past))
-    return connection.execute(setting.values(current=False)).rowcount
+    superseded = sa.select(members.c.match_number).where(is_counted).except_(STORED)
+    update = sa.update(members).where(is_counted, members.c.match_number.in_(superseded))
+    return connection.execute(update.values(current=False)).rowcount
 
 
 def set_aside(store: StoreReader, study: str) -> frozenset[str]:
-    """The matches of a study that it no longer plans."""
-    past = members_of(study, past=True).where(sa.not_(members.c.current))
-    query = sa.select(matches.c.id).where(matches.c.number.in_(past))
+    """Return the ids of a study's superseded matches."""
+    numbers = members_of(study, past=True).where(sa.not_(members.c.current))
+    query = sa.select(matches.c.id).where(matches.c.number.in_(numbers))
     with store.reading() as connection:
         return frozenset(connection.scalars(query))
 
@@ -538,23 +545,22 @@ studies = schema.studies
 def note_run(
     store: Store, study_id: int, planned: int, halted: str | None, *, to_come: int = 0
 ) -> None:
-    """Note how many matches a study's plan has, how many the store is to contain, and why its run
-    stopped.
+    """Record a study's number of planned and expected matches, and why its run stopped.
 
     Args:
-        halted: None where it did not, or one is just beginning.
-        to_come: matches that the run is going to add. Until it ends, a copy that lacks them is
-            recognized by :meth:`.StoreReader.shortfalls`.
+        halted: None if the run did not stop early, or has just started.
+        to_come: number of matches that the run will add. Until it ends,
+            :meth:`.StoreReader.shortfalls` detects copies that lack them.
     """
     stored = sa.select(sa.func.count()).where(members.c.study_id == study_id).scalar_subquery()
     with store.transaction() as connection:
-        ours = sa.update(studies).where(studies.c.id == study_id)
+        update = sa.update(studies).where(studies.c.id == study_id)
         values = {"planned": planned, "halted": halted, "expected": stored + to_come}
-        connection.execute(ours.values(values))
+        connection.execute(update.values(values))
 
 
 def expect_what_is_stored(connection: sa.Connection) -> None:
-    """Note that matches which studies lack are not missing, in the caller's transaction."""
+    """Lower the expected number of matches to those stored, in the caller's transaction."""
     stored = sa.select(sa.func.count()).where(members.c.study_id == studies.c.id).scalar_subquery()
-    fewer = sa.update(studies).where(studies.c.expected > stored)
-    connection.execute(fewer.values(expected=stored))
+    update = sa.update(studies).where(studies.c.expected > stored)
+    connection.execute(update.values(expected=stored))

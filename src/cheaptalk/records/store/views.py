@@ -1,7 +1,7 @@
-"""The views of a store, which ``views.sql.jinja`` defines for every kind of database.
+"""The SQL views of a store, which ``views.sql.jinja`` defines for every kind of database.
 
-They are made when a store is, and anew whenever it is migrated: a view that changes needs a
-migration, if only an empty one.
+Views are created with a store and recreated by every migration: changing a view requires a
+migration, even if it does nothing else.
 """
 
 import re
@@ -49,9 +49,9 @@ SQLITE: Mapping[str, Word] = {
     "end": "",
     "bought": "",
 }
-"""The template's words: a moment as ISO 8601 writes it; nested JSON, null where it is filled with
-none; entries of an object, and one of them; what stands at a path, as text, part, count, amount or
-flag; a truth as a number, up to its end; and what ends a join, or a query within a query."""
+"""The template's terms: ISO 8601 times; nested JSON, with JSON null as SQL null; entries of an
+object and a single entry; the value at a path as text, part, count, amount or flag; a boolean as a
+number, from ``number`` to ``end``; and the suffixes of joins and subqueries."""
 POSTGRESQL: Mapping[str, Word] = {
     "moment": lambda column: (
         f"to_char(to_timestamp({column}) at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
@@ -79,35 +79,35 @@ TEMPLATE = jinja2.Template(
 
 
 def _written(words: Mapping[str, Word]) -> dict[str, str]:
-    found = re.findall(r"^(create view (\w+) as\n[^;]+);$", TEMPLATE.render(words), re.MULTILINE)
-    return dict(found)
+    views = re.findall(r"^(create view (\w+) as\n[^;]+);$", TEMPLATE.render(words), re.MULTILINE)
+    return dict(views)
 
 
 VIEWS = {"sqlite": _written(SQLITE), "postgresql": _written(POSTGRESQL)}
-"""What makes each view, and its name, by SQLAlchemy's name of the kind of database."""
+"""The SQL statement and name of each view, by SQLAlchemy dialect."""
 
 
 def changed_views(connection: sa.Connection) -> list[str]:
-    """The names of those views that are missing, or not as they were made.
+    """Return the names of views that are missing or were changed.
 
-    PostgreSQL keeps views in words of its own, so that there only missing ones are found.
+    PostgreSQL rewrites view definitions, so only missing ones are detected there.
     """
     views = VIEWS[connection.dialect.name]
     if connection.dialect.name != "sqlite":
-        there = sa.inspect(connection).get_view_names()
-        return [name for name in views.values() if name not in there]
+        names = sa.inspect(connection).get_view_names()
+        return [name for name in views.values() if name not in names]
     query = sa.text("select name, sql from sqlite_master where type = 'view'")
-    made = {name: sql.lower() for name, sql in connection.execute(query)}
-    return [name for text, name in views.items() if made.get(name) != text.lower()]
+    existing = {name: sql.lower() for name, sql in connection.execute(query)}
+    return [name for text, name in views.items() if existing.get(name) != text.lower()]
 
 
 def drop_views(connection: sa.Connection) -> None:
-    """Remove the views, which would be in the way of changes to the tables."""
+    """Drop the views, which would block changes to the tables."""
     for name in VIEWS[connection.dialect.name].values():
         connection.exec_driver_sql(f"drop view if exists {name}")
 
 
 def make_views(connection: sa.Connection) -> None:
-    """Make the views."""
+    """Create the views."""
     for statement in VIEWS[connection.dialect.name]:
         connection.exec_driver_sql(statement)

@@ -1,1 +1,1 @@
-"""Charts: what they show, as plain data, and their drawing as SVG."""
+"""Charts as plain data, and their rendering as SVG."""

@@ -1,4 +1,4 @@
-"""What a chart shows: marks in layers between two axes, all of it plain data."""
+"""Charts as plain data: layers of marks between two axes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,26 +6,26 @@ from math import isfinite
 from typing import Literal, NamedTuple, TypeAlias
 
 Value: TypeAlias = float | str | None
-"""Where a mark is along an axis: a number, or one of the axis' names; None where it is nowhere."""
+"""The position of a mark along an axis: a number, or one of the axis' names; None to omit it."""
 Ends: TypeAlias = tuple[float, float] | None
-"""The ends of an interval, if there is one."""
+"""The bounds of an interval, or None."""
 Tone: TypeAlias = int | Literal["soft", "rule", "ink", "red"]
-"""A colour of :data:`.TONES`, by its place, or one of the page's own."""
+"""A color: an index of :data:`.TONES`, or the name of one of the page's own colors."""
 Shape: TypeAlias = Literal["dot", "ring", "cross", "diamond", "square", "triangle"]
 SHAPES: tuple[Shape, ...] = ("dot", "diamond", "square", "triangle", "cross", "ring")
-"""Of groups of marks that colours alone should not tell apart."""
+"""Shapes of groups of marks, so that color is not their only distinction."""
 DASHES = ("", "6 4", "2 3", "8 3 2 3", "12 4", "12 3 2 3")
-"""Of lines whose colours come round again."""
+"""Dash patterns of lines whose colors repeat."""
 SERIES = 6
-"""Colours that tell series apart."""
+"""Number of colors for series."""
 
 
 class Lead(NamedTuple):
-    """The matches behind a number.
+    """A link from a number to its matches.
 
     Attributes:
-        game: of which they are.
-        query: what picks them out in the viewer, such as ``{"player.alice": "gpt"}``.
+        game: the game.
+        query: the viewer's query for the matches, such as ``{"player_alice": "gpt"}``.
     """
 
     game: str
@@ -37,11 +37,11 @@ class Mark(NamedTuple):
 
     Attributes:
         x, y: where it is.
-        text: what is told of it, a line a fact.
+        text: its tooltip, one fact per line.
         lead: the matches behind it.
         x_ends, y_ends: its intervals along either axis.
         size: its radius, in pixels.
-        tone: another colour than its layer's.
+        tone: its color, if it differs from the layer's.
     """
 
     x: Value
@@ -55,15 +55,15 @@ class Mark(NamedTuple):
 
 
 class Box(NamedTuple):
-    """A rectangle of a chart, such as a bar or a cell; names along an axis are 1 apart, from 0.
+    """A rectangle of a chart, such as a bar or a cell; names along an axis are at 0, 1 and so on.
 
     Attributes:
         x, y: its ends along either axis.
-        text: what is told of it, a line a fact.
+        text: its tooltip, one fact per line.
         lead: the matches behind it.
-        label: what stands in it.
-        heat: how warm its colour is, from 0 to 1, or from -1 where that has a middle; None for
-            the colour of its layer.
+        label: the text inside it.
+        heat: the position of its color on the scale, in [0, 1], or [-1, 1] for a diverging scale;
+            None for the color of its layer.
     """
 
     x: tuple[float, float]
@@ -75,7 +75,7 @@ class Box(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Marks that stand alone, with whiskers to the ends of their intervals."""
+    """Separate marks, with whiskers for their intervals."""
 
     marks: Sequence[Mark]
     name: str = ""
@@ -84,7 +84,7 @@ class Points(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Marks that are joined; it is broken where one is nowhere.
+    """Connected marks; the line is interrupted at marks without a position.
 
     Attributes:
         dots: whether its marks are seen.
@@ -103,7 +103,7 @@ class Line(NamedTuple):
 
 
 class Boxes(NamedTuple):
-    """Rectangles of one colour.
+    """Rectangles of one color.
 
     Attributes:
         frame: the width of their outline, in pixels, which is then all that is seen of them.
@@ -117,7 +117,7 @@ class Boxes(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A straight line across the chart, at a number along one of the axes."""
+    """A straight line across the chart, at a number on one of the axes."""
 
     x: float | None = None
     y: float | None = None
@@ -128,19 +128,19 @@ Layer: TypeAlias = Points | Line | Boxes | Rule
 
 
 class Axis(NamedTuple):
-    """An axis of numbers, or of names.
+    """An axis of numbers or names.
 
     Attributes:
-        title: what is counted along it.
-        names: those that it has, from the left or from the top; none: it has numbers.
-        labels: how names are written; as they are without.
+        title: the title of the axis.
+        names: the names, from the left or from the top; empty for an axis of numbers.
+        labels: labels of the names; by default, the names themselves.
         ends: the least and the most that it shows; None for what its marks need.
         zero: whether it begins at 0.
         percent: whether 1 is written as 100 %.
         ticks: numbers that are written, and how; chosen without.
-        whole: whether only whole numbers are written.
+        integer: whether ticks are only at integers.
         turned: whether numbers grow downwards, as ranks do.
-        far: whether it stands above the chart.
+        far: whether it is above the chart.
     """
 
     title: str = ""
@@ -150,7 +150,7 @@ class Axis(NamedTuple):
     zero: bool = False
     percent: bool = False
     ticks: tuple[tuple[float, str], ...] = ()
-    whole: bool = False
+    integer: bool = False
     turned: bool = False
     far: bool = False
 
@@ -161,17 +161,18 @@ PLAIN = Axis()
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart.
+    """A chart.
 
     Attributes:
-        title: what it shows.
-        unit: of its numbers.
-        layers: what is drawn, the last on top.
+        title: the title of the chart.
+        unit: the unit of its numbers.
+        layers: the layers, the last one on top.
         x, y: its axes.
-        height: of the area between its axes, in pixels; None for what suits its axes.
-        scale: the ends of what colours of boxes mean, where no number stands in these.
-        round: whether the names of ``x`` stand in a circle, and numbers of ``y`` grow from its
-            middle.
+        height: the height of the area between its axes, in pixels; None for a default that suits
+            them.
+        scale: the labels of the ends of the color scale, if boxes show no numbers.
+        round: whether this is a radar chart: the names of ``x`` form a circle, and numbers of ``y``
+            increase from its center.
     """
 
     title: str
@@ -186,39 +187,42 @@ class Chart:
     def __post_init__(self) -> None:
         for number in self.numbers("x") + self.numbers("y"):
             if not isfinite(number):
-                raise ValueError(f"the chart {self.title!r} has a number that is none")
+                raise ValueError(f"the chart {self.title!r} has a number that is not finite")
 
     def numbers(self, along: Literal["x", "y"]) -> list[float]:
-        """All numbers along an axis: of marks, ends of their intervals, boxes and rules."""
-        found: list[float] = []
+        """Return all numbers along an axis: positions of marks, bounds of intervals, boxes and
+        rules."""
+        numbers: list[float] = []
         for layer in self.layers:
             if isinstance(layer, Rule):
-                found += [one for one in (getattr(layer, along),) if one is not None]
+                numbers += [number for number in (getattr(layer, along),) if number is not None]
             elif isinstance(layer, Boxes):
-                found += [end for one in layer.boxes for end in getattr(one, along)]
+                numbers += [end for box in layer.boxes for end in getattr(box, along)]
             else:
                 for mark in layer.marks:
-                    at, ends = getattr(mark, along), getattr(mark, f"{along}_ends")
-                    found += [] if at is None or isinstance(at, str) else [at, *(ends or ())]
-        return found
+                    value, ends = getattr(mark, along), getattr(mark, f"{along}_ends")
+                    numbers += (
+                        [] if value is None or isinstance(value, str) else [value, *(ends or ())]
+                    )
+        return numbers
 
     @property
     def flat(self) -> float | None:
-        """The number that all of its dots have, without an interval; None if they differ."""
-        found = set()
+        """Return the value that all dots share, if they have no intervals; None if they differ."""
+        values = set()
         for layer in self.layers:
             if not isinstance(layer, Points):
                 return None
             for mark in layer.marks:
-                found.add(mark.x if self.y.names else mark.y)
+                values.add(mark.x if self.y.names else mark.y)
                 if mark.x_ends or mark.y_ends:
                     return None
-        (one,) = found if len(found) == 1 else (None,)
-        return None if isinstance(one, str) else one
+        (value,) = values if len(values) == 1 else (None,)
+        return None if isinstance(value, str) else value
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is drawn."""
+        """Return whether the chart has no marks."""
         return not any(
             layer.boxes if isinstance(layer, Boxes) else layer.marks
             for layer in self.layers

@@ -1,4 +1,4 @@
-"""One colour for each player, the same in all charts of a page."""
+"""Colors of players, the same in all charts of a page."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -7,48 +7,50 @@ from cheaptalk.reports.charts.chart import DASHES, SERIES, SHAPES, Chart, Layer,
 
 
 def tones_of(players: Iterable[str]) -> dict[str, int]:
-    """The colour of each player, by its place in the alphabet.
+    """Return the color of each player, in alphabetical order.
 
     >>> tones_of(["fair", "chance", "fair"])
     {'chance': 0, 'fair': 1}
     """
-    return {player: place for place, player in enumerate(sorted(set(players)))}
+    return {player: index for index, player in enumerate(sorted(set(players)))}
 
 
 def coloured(chart: Chart, tones: Mapping[str, int]) -> Chart:
-    """A chart in which all that belongs to a player has the player's colour.
+    """Return a chart in which each player's marks have the player's color.
 
-    Lines and dots of one player take it from their name. Dots of several, a line of names each,
-    take it from the player on whose line they are; what such dots are of, such as a role, is then
-    told by their shapes.
+    Lines and dots of a single player are recognized by their name. Dots of several players, one
+    line of names each, get the color of the player on their line; different series, such as roles,
+    then have different shapes.
     """
     several = [
-        one.name for one in chart.layers
-        if isinstance(one, Points) and one.name and _rows(one, tones) and one.name not in tones
+        layer.name for layer in chart.layers
+        if isinstance(layer, Points) and layer.name and _rows(layer,
+        tones) and layer.name not in tones
     ]  # fmt: skip
     shapes = {
-        name: SHAPES[place % len(SHAPES)] for place, name in enumerate(dict.fromkeys(several))
+        name: SHAPES[index % len(SHAPES)] for index, name in enumerate(dict.fromkeys(several))
     }
     layers: list[Layer] = []
-    for one in chart.layers:
-        if isinstance(one, Line | Points) and one.name in tones:
-            tone = tones[one.name]
+    for layer in chart.layers:
+        if isinstance(layer, Line | Points) and layer.name in tones:
+            tone = tones[layer.name]
             layers.append(
-                one._replace(tone=tone) if isinstance(one, Points)
-                else one._replace(tone=tone, dash=one.dash or DASHES[tone // SERIES % len(DASHES)])
+                layer._replace(tone=tone) if isinstance(layer, Points)
+                else layer._replace(tone=tone,
+                dash=layer.dash or DASHES[tone // SERIES % len(DASHES)])
             )  # fmt: skip
-        elif isinstance(one, Points) and _rows(one, tones):
-            marks = [mark._replace(tone=tones[_row(mark, tones)]) for mark in one.marks]
-            shape = shapes.get(one.name, one.shape)
-            layers.append(one._replace(marks=marks, tone="ink", shape=shape))
+        elif isinstance(layer, Points) and _rows(layer, tones):
+            marks = [mark._replace(tone=tones[_row(mark, tones)]) for mark in layer.marks]
+            shape = shapes.get(layer.name, layer.shape)
+            layers.append(layer._replace(marks=marks, tone="ink", shape=shape))
         else:
-            layers.append(one)
+            layers.append(layer)
     return replace(chart, layers=layers)
 
 
 def _row(mark: Mark, tones: Mapping[str, int]) -> str:
-    """The player on whose line a dot is; nothing if it is on nobody's."""
-    return next((at for at in (mark.y, mark.x) if isinstance(at, str) and at in tones), "")
+    """Return the player on whose line a dot is; empty if there is none."""
+    return next((name for name in (mark.y, mark.x) if isinstance(name, str) and name in tones), "")
 
 
 def _rows(layer: Points, tones: Mapping[str, int]) -> bool:

@@ -1,4 +1,4 @@
-"""The few kinds of charts: dots with intervals, lines, maps of cells, bars and histograms."""
+"""Kinds of charts: dots with intervals, heat maps, bars and histograms."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor
@@ -19,21 +19,21 @@ from cheaptalk.reports.charts.chart import (
 from cheaptalk.text import DECIMALS, LONG, fixed
 
 Row = Mapping[str, Any]
-"""A row of a frame by the names of its columns."""
+"""A row of a frame, by column name."""
 LOW, HIGH = ".low", ".high"
-"""What is added to a column's name for the ends of its interval."""
+"""Suffixes of the columns with the bounds of an interval."""
 PRINTED = 6
-"""Rows and columns up to which a map has its numbers printed in it."""
+"""Maximum number of rows and columns of a heat map that shows its numbers."""
 CELL, BAR = 0.49, 0.36
-"""How far a cell of a map, and a bar, reaches from its middle, where the next is 1 further."""
+"""Half the width of a cell and of a bar, where neighbors are 1 apart."""
 WIDTHS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-"""Widths of a histogram's bars, times a power of a hundred."""
+"""Bin widths of histograms, times a power of a hundred."""
 BARS = 20
-"""Bars of a histogram, at the most."""
+"""Maximum number of bins of a histogram."""
 
 
 class Cell(NamedTuple):
-    """A cell of a map: its number, what is told of it, and the matches behind it."""
+    """A cell of a heat map: its number, its tooltip, and the matches behind it."""
 
     value: float | None
     text: str = ""
@@ -42,7 +42,7 @@ class Cell(NamedTuple):
 
 
 def ends(row: Row, key: str) -> Ends:
-    """The ends of a number's interval; None where it has none."""
+    """Return the bounds of a number's interval; None if it has none."""
     low, high = row.get(key + LOW), row.get(key + HIGH)
     return None if low is None or high is None else (float(low), float(high))
 
@@ -53,23 +53,23 @@ def dots(
     names: Sequence[str],
     rows: Sequence[Row],
     key: str,
-    said: Sequence[str],
+    texts: Sequence[str],
     leads: Sequence[Lead | None] = (),
     *,
     axis: Axis = PLAIN,
 ) -> Chart:
-    """A dot a row with its interval, from the top.
+    """Return a chart with one dot and interval per row, from the top.
 
     Args:
-        title, unit: of the chart.
-        names: of the rows, no two alike.
+        title, unit: title and unit of the chart.
+        names: unique names of the rows.
         rows: each with the number under ``key``.
-        key: what is drawn.
-        said: what is told of each where somebody points at it.
+        key: the column that is drawn.
+        texts: the tooltip of each row.
         leads: the matches behind each.
-        axis: of the numbers.
+        axis: the axis of the numbers.
     """
-    layer = points(names, rows, key, said, leads)
+    layer = points(names, rows, key, texts, leads)
     return Chart(title, unit, [layer], axis, Axis(names=tuple(names)))
 
 
@@ -77,17 +77,17 @@ def points(
     names: Sequence[str],
     rows: Sequence[Row],
     key: str,
-    said: Sequence[str],
+    texts: Sequence[str],
     leads: Sequence[Lead | None] = (),
     *,
     name: str = "",
     tone: Tone = 0,
 ) -> Points:
-    """Dots of one series, along a line each; none where a row has no number."""
+    """Return the dots of one series, one line each; rows without a number are omitted."""
     marks = [
-        Mark(row[key], where, f"{where}\n{text}", lead, x_ends=ends(row, key))
-        for where, row, text, lead in zip(
-            names, rows, said, leads or [None] * len(names), strict=True
+        Mark(row[key], name, f"{name}\n{text}", lead, x_ends=ends(row, key))
+        for name, row, text, lead in zip(
+            names, rows, texts, leads or [None] * len(names), strict=True
         )
         if row[key] is not None
     ]
@@ -101,40 +101,40 @@ def cells(
     across: tuple[str, Sequence[str]],
     cell: Callable[[str, str], Cell | None],
     *,
-    places: int = 2,
+    decimals: int = 2,
     middle: bool = False,
     printed: int = PRINTED,
     frames: Sequence[Boxes] = (),
 ) -> Chart:
-    """A map: a cell a row and column, the warmer the more.
+    """Return a heat map with a cell per row and column; warmer colors are higher numbers.
 
     Args:
-        down, across: what rows and columns are, and their names.
-        cell: what stands in row and column; None where there is nothing.
-        places: decimals of the numbers.
+        down, across: the titles of rows and columns, and their names.
+        cell: returns the content for a row and a column; None for an empty cell.
+        decimals: decimals of the numbers.
         middle: whether colours go to both sides of 0.
-        printed: rows and columns up to which numbers stand in their cells.
-        frames: what is drawn around cells.
+        printed: maximum number of rows and columns for which cells show their numbers.
+        frames: frames around cells.
     """
-    found = {
-        (i, j): one for i, row in enumerate(down[1]) for j, column in enumerate(across[1])
-        if (one := cell(row, column)) is not None
+    by_position = {
+        (i, j): content for i, row in enumerate(down[1]) for j, column in enumerate(across[1])
+        if (content := cell(row, column)) is not None
     }  # fmt: skip
-    values = [one.value for one in found.values() if one.value is not None]
+    values = [content.value for content in by_position.values() if content.value is not None]
     low, high = min(values, default=0.0), max(values, default=0.0)
     if middle:
         high = max(abs(low), abs(high))
         low = -high
-    write = number_text(values, places)
+    write = number_text(values, decimals)
     stands = max(len(down[1]), len(across[1])) <= printed
     boxes = [
         Box(
-            (j - CELL, j + CELL), (i - CELL, i + CELL), one.text, one.lead,
-            one.label if one.label is not None
-            else write(one.value) if stands and one.value is not None else "",
-            warmth(one.value, low, high, middle=middle),
+            (j - CELL, j + CELL), (i - CELL, i + CELL), item.text, item.lead,
+            item.label if item.label is not None
+            else write(item.value) if stands and item.value is not None else "",
+            warmth(item.value, low, high, middle=middle),
         )
-        for (i, j), one in found.items() if one.value is not None
+        for (i, j), item in by_position.items() if item.value is not None
     ]  # fmt: skip
     labelled = stands or any(box.label for box in boxes)
     return Chart(
@@ -145,27 +145,29 @@ def cells(
 
 
 def warmth(value: float | None, low: float, high: float, *, middle: bool) -> float:
-    """How warm a cell is, in [0, 1], or in [-1, 1] where colours have a middle."""
+    """Return the heat of a cell, in [0, 1], or in [-1, 1] if colors diverge from a middle."""
     if value is None or high == low:
         return 0.0 if middle else 0.5
     return value / high if middle else (value / 2 - low / 2) / (high / 2 - low / 2)
 
 
-def number_text(values: Sequence[float], places: int) -> Callable[[float], str]:
-    """How the numbers of a map are written: with an exponent where some are very long."""
-    if places > DECIMALS or any(abs(value) >= LONG for value in values):
+def number_text(values: Sequence[float], decimals: int) -> Callable[[float], str]:
+    """Return a formatter for the numbers of a heat map, with an exponent if some are very long."""
+    if decimals > DECIMALS or any(abs(value) >= LONG for value in values):
         return "{:.2e}".format
-    return lambda value: fixed(value, places if places > 3 else min(places, 2))
+    return lambda value: fixed(value, decimals if decimals > 3 else min(decimals, 2))
 
 
 def columns(
     heights: Sequence[tuple[float, float, str]], *, name: str = "", tone: Tone = 0,
     width: float = 2 * BAR,
 ) -> Boxes:  # fmt: skip
-    """Bars that stand side by side: where, how high, and what is told of each."""
+    """Return vertical bars: their positions, heights and tooltips."""
     boxes = [
-        Box((at - width / 2, at + width / 2), (min(0.0, height), max(0.0, height)), text)
-        for at, height, text in heights
+        Box(
+            (position - width / 2, position + width / 2), (min(0.0, height), max(0.0, height)), text
+        )
+        for position, height, text in heights
     ]
     return Boxes(boxes, name, tone)
 
@@ -173,7 +175,7 @@ def columns(
 def bars(
     lengths: Sequence[tuple[int, float, float, str]], *, name: str = "", tone: Tone = 0
 ) -> Boxes:
-    """Bars that lie below one another: in which row, from where to where, and what is told."""
+    """Return horizontal bars: their rows, starts, ends and tooltips."""
     boxes = [Box((start, end), (row - BAR, row + BAR), text) for row, start, end, text in lengths]
     return Boxes(boxes, name, tone)
 
@@ -181,42 +183,43 @@ def bars(
 def histogram(
     title: str, values: Sequence[float], across: str, up: str, *, width: float | None = None
 ) -> Chart:
-    """How often values come, in bars of one width that begin at its multiples.
+    """Return a histogram with bins of one width, which start at multiples of it.
 
     Args:
-        title: of the chart.
+        title: the title of the chart.
         values: numbers, one at least.
-        across: what they are, with their unit.
-        up: what is counted.
-        width: of a bar; chosen without. Whole numbers with a width of 1 stand in the middle of
-            their bars.
+        across: the title of the values, with their unit.
+        up: the title of the counts.
+        width: the bin width; chosen automatically by default. With a width of 1, integers are
+            centered in their bins.
     """
     step = width or _width(min(values), max(values))
     shift = 0.5 if width == 1 else 0.0
     tally: dict[int, int] = {}
     for value in values:
-        at = floor(value / step + shift + 1e-9)
-        tally[at] = tally.get(at, 0) + 1
+        index = floor(value / step + shift + 1e-9)
+        tally[index] = tally.get(index, 0) + 1
     heights = [
-        ((at + 0.5 - shift) * step, float(count),
-         f"{_bar_text(at, step, whole=bool(shift))}: {count:,} {up}")
-        for at, count in sorted(tally.items())
+        ((index + 0.5 - shift) * step, float(count),
+         f"{_bar_text(index, step, integer=bool(shift))}: {count:,} {up}")
+        for index, count in sorted(tally.items())
     ]  # fmt: skip
     return Chart(
-        title, "", [columns(heights, width=0.9 * step)], Axis(across, zero=True, whole=bool(shift)),
-        Axis(up, zero=True, whole=True),
+        title, "", [columns(heights, width=0.9 * step)], Axis(across, zero=True,
+        integer=bool(shift)),
+        Axis(up, zero=True, integer=True),
     )  # fmt: skip
 
 
-def _bar_text(at: int, step: float, *, whole: bool) -> str:
-    return str(at) if whole else f"{at * step:g} to {(at + 1) * step:g}"
+def _bar_text(index: int, step: float, *, integer: bool) -> str:
+    return str(index) if integer else f"{index * step:g} to {(index + 1) * step:g}"
 
 
 def _width(low: float, high: float) -> float:
-    """The least width of a bar that few enough of them cover these values."""
+    """Return the smallest bin width for which few enough bins cover these values."""
     scale = 1.0
     while True:
-        for one in WIDTHS:
-            if ceil((high - low) / (one * scale)) < BARS:
-                return one * scale
+        for width in WIDTHS:
+            if ceil((high - low) / (width * scale)) < BARS:
+                return width * scale
         scale *= 100

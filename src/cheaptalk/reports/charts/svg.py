@@ -1,4 +1,4 @@
-"""Charts as SVG: drawn once, for a page that needs no script to show them, or for a paper."""
+"""Charts as static SVG, for pages and for papers."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,28 +24,29 @@ from cheaptalk.reports.charts.chart import (
 from cheaptalk.reports.charts.scales import FONT, Scale, fitted, lines_of, scale, width_of
 
 PAGE: Mapping[str, str] = {
-    **{f"{place}": f"var(--role-{place})" for place in range(SERIES)},
+    **{f"{index}": f"var(--role-{index})" for index in range(SERIES)},
     **{name: f"var(--{name})" for name in ("ink", "soft", "rule", "paper", "red")},
     **{f"heat-{step}": f"var(--heat-{step})" for step in ("less", "low", "high")},
 }
-"""Colours of a page, which its style names: light or dark."""
+"""Colors of a page, as variables of its style sheet: light or dark."""
 PAPER: Mapping[str, str] = {
     "0": "#0072b2", "1": "#c05000", "2": "#007f5c", "3": "#a8527f", "4": "#7a6000", "5": "#33759a",
     "ink": "#1c1f24", "soft": "#5b626d", "rule": "#d8d8d2", "paper": "#ffffff",
     "red": "#b3261e",
     "heat-less": "#e39a5f", "heat-low": "#f2f5f5", "heat-high": "#5ea6da",
 }  # fmt: skip
-"""Colours on white paper: Okabe and Ito's, some darker, which colour-blind readers tell apart."""
+"""Colors on white paper: Okabe and Ito's, some darker, which color-blind readers can distinguish.
+"""
 WIDTH, WIDE = 360, 720
-"""Of a chart among others, and of one that has a row to itself, in pixels."""
+"""Width of a chart among others, and of a chart in a row of its own, in pixels."""
 ROW, CELL, LOWEST, LEVEL = 26, 34, 18, 190
-"""The height of a row of names, of a row of cells and the least that it has, and of an area of
-numbers, in pixels."""
+"""Height of a row of names, of a row of cells and its minimum, and of an area of numbers, in
+pixels."""
 SLANT, ASLANT = 55, 170
-"""How far names stand aslant, in degrees, and how much of such a name is shown, in pixels."""
+"""Angle of slanted names, in degrees, and their maximum length, in pixels."""
 GAP = 8
 SWATCH = 26
-"""What stands before a name in a legend, and the room behind it, in pixels."""
+"""Size of a legend's marker, and the space after it, in pixels."""
 Href = Callable[[Lead], str]
 
 
@@ -56,10 +57,10 @@ def drawing(
     paint: Mapping[str, str] = PAPER,
     href: Href | None = None,
 ) -> str:
-    """A chart as an SVG element; all text in it is escaped.
+    """Return a chart as an SVG element; all text in it is escaped.
 
     Args:
-        chart: which.
+        chart: the chart.
         width: in pixels; its height follows.
         paint: its colours, :data:`PAGE` or :data:`PAPER`.
         href: where matches are shown, if marks lead to them.
@@ -77,32 +78,32 @@ class _Drawing:
     def whole(self) -> str:
         around = self._around() if self.chart.round else (*self._axes(), *self._layers())
         body = [*self._legend(), *around]
-        said = escape(f"{self.chart.title} {self.chart.unit}".strip())
+        label = escape(f"{self.chart.title} {self.chart.unit}".strip())
         width, height = self.width, self._n(self._whole_height)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-            f'width="{width}" height="{height}" role="group" aria-label="{said}" '
+            f'width="{width}" height="{height}" role="group" aria-label="{label}" '
             f'font-family="Inter, Helvetica, Arial, sans-serif" font-size="{FONT}" '
             f'fill="{self.paint["ink"]}">{"".join(body)}</svg>'
         )
 
-    # Where things are
+    # Layout
 
     @cached_property
     def _named(self) -> list[Points | Line | Boxes]:
-        """A layer for each name of the legend; none where there is one name only."""
-        named = {one.name: one for one in reversed(self.chart.layers)
-                 if not isinstance(one, Rule) and one.name}  # fmt: skip
-        order = [one.name for one in self.chart.layers if not isinstance(one, Rule)]
+        """Return a layer for each name of the legend; empty if there is only one name."""
+        named = {layer.name: layer for layer in reversed(self.chart.layers)
+                 if not isinstance(layer, Rule) and layer.name}  # fmt: skip
+        order = [layer.name for layer in self.chart.layers if not isinstance(layer, Rule)]
         return [named[name] for name in dict.fromkeys(order) if name] if len(named) > 1 else []
 
     @cached_property
     def _legend_lines(self) -> list[list[int]]:
-        return list(lines_of([one.name for one in self._named], self.width, SWATCH + GAP))
+        return list(lines_of([layer.name for layer in self._named], self.width, SWATCH + GAP))
 
     @cached_property
     def _left(self) -> float:
-        """The width of what stands left of the area."""
+        """Return the width of the labels to the left of the area."""
         y = self.chart.y
         rough = scale(y, self.chart.numbers("y"), self._height, 0)
         longest = max((width_of(text) for _, text in rough.ticks()), default=0.0)
@@ -111,12 +112,12 @@ class _Drawing:
 
     @cached_property
     def _height(self) -> float:
-        """Of the area between the axes."""
+        """Return the height of the area between the axes."""
         chart = self.chart
         if chart.height is not None:
             return chart.height
         cells = chart.x.names and chart.y.names
-        series = max(1, len({one.name for one in chart.layers if isinstance(one, Points)}))
+        series = max(1, len({layer.name for layer in chart.layers if isinstance(layer, Points)}))
         if not chart.y.names:
             return LEVEL
         row: float = ROW + 10 * min(series - 1, 3)
@@ -126,14 +127,14 @@ class _Drawing:
 
     @cached_property
     def _tilted(self) -> bool:
-        """Whether names below the area stand aslant, as they have no room side by side."""
+        """Return whether names below the area are slanted because they don't fit side by side."""
         names = self.chart.x.labels or self.chart.x.names
         room = (self.width - self._left) / max(1, len(names))
         return bool(names) and max(map(width_of, names)) > room - 4
 
     @cached_property
     def _below(self) -> float:
-        """The height of what is written along the horizontal axis."""
+        """Return the height of the labels of the horizontal axis."""
         x = self.chart.x
         titled = FONT + GAP if x.title else 0
         if not self._tilted:
@@ -142,12 +143,12 @@ class _Drawing:
 
     @property
     def _aslant(self) -> float:
-        """The length of the longest name that stands aslant."""
+        """Return the length of the longest slanted name."""
         return min(max(map(width_of, self.chart.x.labels or self.chart.x.names)), ASLANT)
 
     @cached_property
     def _right(self) -> float:
-        """Where the area ends."""
+        """Return the right end of the area."""
         if not (self._tilted and self.chart.x.far):
             return self.width - 10
         beyond = self._aslant * cos(radians(SLANT))
@@ -176,15 +177,15 @@ class _Drawing:
         ends = (top, bottom) if self.chart.y.names else (bottom, top)
         return scale(self.chart.y, self.chart.numbers("y"), *ends)
 
-    # What stands around the area
+    # Legend and axes
 
     def _legend(self) -> Iterator[str]:
         for row, line in enumerate(self._legend_lines):
             x, y = 0.0, row * (FONT + 6.0) + FONT
-            for place in line:
-                one = self._named[place]
-                name = fitted(one.name, self.width - SWATCH - GAP)
-                yield self._swatch(one, x, y - 4)
+            for index in line:
+                layer = self._named[index]
+                name = fitted(layer.name, self.width - SWATCH - GAP)
+                yield self._swatch(layer, x, y - 4)
                 yield self._text(name, x + 18, y)
                 x += width_of(name) + SWATCH + GAP
         if self.chart.scale:
@@ -201,10 +202,10 @@ class _Drawing:
 
     def _colour_scale(self, y: float) -> Iterator[str]:
         low, high = self.chart.scale or ("", "")
-        boxes = [one for layer in self.chart.layers if isinstance(layer, Boxes)
-                 for one in layer.boxes]  # fmt: skip
-        middle = any((one.heat or 0) < 0 for one in boxes)
-        steps = [(place - 4) / 4 if middle else place / 8 for place in range(9)]
+        boxes = [box for layer in self.chart.layers if isinstance(layer, Boxes)
+                 for box in layer.boxes]  # fmt: skip
+        middle = any((box.heat or 0) < 0 for box in boxes)
+        steps = [(step - 4) / 4 if middle else step / 8 for step in range(9)]
         x = self._left
         yield self._text(low, x, y, tone="soft")
         x += width_of(low) + 6
@@ -219,10 +220,10 @@ class _Drawing:
         top, bottom = self._top, self._top + self._height
         cells = self.chart.x.names and self.chart.y.names
         if not cells:
-            grid = [f"M{self._n(self._x.at(at))} {self._n(top)}V{self._n(bottom)}"
-                    for at, _ in self._x.ticks() if not self.chart.x.names]  # fmt: skip
-            grid += [f"M{self._n(left)} {self._n(self._y.at(at))}H{self._n(right)}"
-                     for at, _ in self._y.ticks()]  # fmt: skip
+            grid = [f"M{self._n(self._x.at(tick))} {self._n(top)}V{self._n(bottom)}"
+                    for tick, _ in self._x.ticks() if not self.chart.x.names]  # fmt: skip
+            grid += [f"M{self._n(left)} {self._n(self._y.at(tick))}H{self._n(right)}"
+                     for tick, _ in self._y.ticks()]  # fmt: skip
             yield self._stroke("".join(grid), "rule", 1)
             if self._x.crosses_zero:
                 yield self._rule(Rule(x=0), solid=True)
@@ -234,8 +235,8 @@ class _Drawing:
     def _across(self, axis: Axis) -> Iterator[str]:
         bottom = self._top + self._height
         y = self._top - GAP if axis.far else bottom + FONT + 4
-        for at, text in self._x.ticks():
-            x = self._x.at(at)
+        for tick, text in self._x.ticks():
+            x = self._x.at(tick)
             if self._tilted:
                 short, turn = fitted(text, ASLANT), -SLANT
                 anchor = "start" if axis.far else "end"
@@ -250,22 +251,22 @@ class _Drawing:
                              at_end, "middle", tone="soft", full=axis.title)  # fmt: skip
 
     def _inside(self, x: float, text: str) -> float:
-        """The middle of a text that does not reach beyond the drawing."""
+        """Return the center of a text so that it stays inside the drawing."""
         half = width_of(text) / 2
         return max(half, min(x, self.width - half))
 
     def _down(self, axis: Axis) -> Iterator[str]:
         room = self._left - GAP - (FONT + GAP if axis.title else 0)
-        for at, text in self._y.ticks():
+        for tick, text in self._y.ticks():
             tone: Tone = "ink" if axis.names else "soft"
-            yield self._text(fitted(text, room + 1), self._left - GAP, self._y.at(at) + 4, "end",
+            yield self._text(fitted(text, room + 1), self._left - GAP, self._y.at(tick) + 4, "end",
                              tone=tone, full=text)  # fmt: skip
         if axis.title:
             middle = self._top + self._height / 2
             yield self._text(fitted(axis.title, self._height + 20), FONT, middle, "middle",
                              tone="soft", turn=-90, full=axis.title)  # fmt: skip
 
-    # The layers
+    # Layers
 
     def _layers(self) -> Iterator[str]:
         shift = self._shifts()
@@ -283,7 +284,7 @@ class _Drawing:
                         yield self._point(mark, layer, shift.get(layer.name, 0.0))
 
     def _rule(self, rule: Rule, *, solid: bool = False) -> str:
-        """A straight line across the area."""
+        """Return a straight line across the area."""
         if rule.x is not None:
             start, line = (self._x.at(rule.x), self._top), f"v{self._n(self._height)}"
         else:
@@ -292,17 +293,19 @@ class _Drawing:
         return self._stroke(f"M{self._n(start[0])} {self._n(start[1])}{line}", "soft", 1, dash)
 
     def _shifts(self) -> dict[str, float]:
-        """How far series are from the middle of what they are at, so that whiskers stand apart."""
+        """Return the offset of each series from its position, so that whiskers don't overlap."""
         layers = self.chart.layers
-        dots = list(dict.fromkeys(one.name for one in layers if isinstance(one, Points)))
+        dots = list(dict.fromkeys(layer.name for layer in layers if isinstance(layer, Points)))
         if len(dots) > 1 and bool(self.chart.x.names) != bool(self.chart.y.names):
             room = (self._height / len(self.chart.y.names) if self.chart.y.names
                     else (self.width - self._left) / len(self.chart.x.names))  # fmt: skip
             return _side_by_side(dots, min(10.0, 0.7 * room / len(dots)))
-        lines = [one for one in layers if isinstance(one, Line) and not one.band
-                 and any(mark.y_ends for mark in one.marks)]  # fmt: skip
-        room = (self._right - self._left) / max((len(one.marks) for one in lines), default=1)
-        return _side_by_side([one.name for one in lines], min(5.0, 0.5 * room / (len(lines) or 1)))
+        lines = [layer for layer in layers if isinstance(layer, Line) and not layer.band
+                 and any(mark.y_ends for mark in layer.marks)]  # fmt: skip
+        room = (self._right - self._left) / max((len(line.marks) for line in lines), default=1)
+        return _side_by_side(
+            [line.name for line in lines], min(5.0, 0.5 * room / (len(lines) or 1))
+        )
 
     def _point(self, mark: Mark, layer: Points, shift: float) -> str:
         if mark.x is None or mark.y is None:
@@ -311,7 +314,7 @@ class _Drawing:
         x, y = (x, y + shift) if self.chart.y.names else (x + shift, y)
         tone = layer.tone if mark.tone is None else mark.tone
         whiskers = self._whiskers(mark, x, y, tone)
-        return self._told(whiskers + self._shape(layer.shape, x, y, mark.size, tone), mark)
+        return self._linked(whiskers + self._shape(layer.shape, x, y, mark.size, tone), mark)
 
     def _whiskers(self, mark: Mark, x: float, y: float, tone: Tone, more: str = "") -> str:
         path = ""
@@ -331,7 +334,7 @@ class _Drawing:
             else:
                 runs[-1].append(mark)
         for run in filter(None, runs):
-            points = [(self._x.at(one.x) + shift, self._y.at(one.y)) for one in run]
+            points = [(self._x.at(mark.x) + shift, self._y.at(mark.y)) for mark in run]
             if line.band:
                 yield self._band(run, line.tone)
             path = f"M{self._n(points[0][0])} {self._n(points[0][1])}" + "".join(
@@ -348,41 +351,42 @@ class _Drawing:
                         else self._whiskers(mark, x, y, line.tone, ' stroke-opacity="0.5"')
                     )
                     size = min(mark.size, 3.0) if mark.size == 4 else mark.size
-                    yield self._told(whiskers + self._shape("dot", x, y, size, line.tone), mark)
+                    yield self._linked(whiskers + self._shape("dot", x, y, size, line.tone), mark)
 
     def _band(self, run: Sequence[Mark], tone: Tone) -> str:
-        known = [(self._x.at(one.x), one.y_ends) for one in run if one.y_ends]
-        if len(known) < 2:
+        intervals = [(self._x.at(mark.x), mark.y_ends) for mark in run if mark.y_ends]
+        if len(intervals) < 2:
             return ""
-        upper = [f"{self._n(x)} {self._n(self._y.at(ends[1]))}" for x, ends in known]
-        lower = [f"{self._n(x)} {self._n(self._y.at(ends[0]))}" for x, ends in reversed(known)]
+        upper = [f"{self._n(x)} {self._n(self._y.at(ends[1]))}" for x, ends in intervals]
+        lower = [f"{self._n(x)} {self._n(self._y.at(ends[0]))}" for x, ends in reversed(intervals)]
         return (f'<path d="M{"L".join([*upper, *lower])}Z" fill="{self._tone(tone)}" '
                 'fill-opacity="0.15"/>')  # fmt: skip
 
     def _box(self, box: Box, layer: Boxes) -> str:
         (left, right), (top, bottom) = (
-            sorted(map(one.at, ends)) for one, ends in ((self._x, box.x), (self._y, box.y))
+            sorted(map(axis.at, ends)) for axis, ends in ((self._x, box.x), (self._y, box.y))
         )
-        place = (f'<rect x="{self._n(left)}" y="{self._n(top)}" width="{self._n(right - left)}" '
+        shape = (f'<rect x="{self._n(left)}" y="{self._n(top)}" width="{self._n(right - left)}" '
                  f'height="{self._n(bottom - top)}"')  # fmt: skip
         if layer.frame:
-            return (f'{place} fill="none" stroke="{self._tone(layer.tone)}" '
+            return (f'{shape} fill="none" stroke="{self._tone(layer.tone)}" '
                     f'stroke-width="{layer.frame}"/>')  # fmt: skip
         fill = self._tone(layer.tone) if box.heat is None else self._heat(box.heat)
         faint = "" if layer.opacity == 1 else f' fill-opacity="{layer.opacity}"'
         label = ""
         if box.label:
             label = self._text(box.label, (left + right) / 2, (top + bottom) / 2 + 4, "middle")
-        return self._told(f'{place} fill="{fill}"{faint}/>{label}', box)
+        return self._linked(f'{shape} fill="{fill}"{faint}/>{label}', box)
 
     def _around(self) -> Iterator[str]:
-        """Lines through names in a circle, whose numbers grow from its middle."""
+        """Yield a radar chart: lines through names in a circle, whose values increase from the
+        center."""
         names, middle = self.chart.x.names, (self.width / 2, self._top + self._height / 2)
         ring = self._height / 2 - 2 * FONT
         reach = scale(self.chart.y, self.chart.numbers("y"), 0, ring)
 
-        def at(place: int, far: float) -> tuple[float, float]:
-            angle = 2 * pi * place / len(names)
+        def at(index: int, far: float) -> tuple[float, float]:
+            angle = 2 * pi * index / len(names)
             return middle[0] + far * sin(angle), middle[1] - far * cos(angle)
 
         def path(points: Sequence[tuple[float, float]]) -> str:
@@ -390,41 +394,41 @@ class _Drawing:
 
         for number, text in reach.ticks():
             far = reach.at(number)
-            yield self._stroke(path([at(place, far) for place in range(len(names))]), "rule", 1)
+            yield self._stroke(path([at(index, far) for index in range(len(names))]), "rule", 1)
             yield self._text(text, middle[0] + 4, middle[1] - far - 2, tone="soft")
-        for place, name in enumerate(names):
-            x, y = at(place, ring + FONT)
+        for index, name in enumerate(names):
+            x, y = at(index, ring + FONT)
             anchor = "middle" if abs(x - middle[0]) < FONT else "start" if x > middle[0] else "end"
             room = self.width - x if anchor == "start" else x if anchor == "end" else self.width
             yield self._text(fitted(name, room), x, y + 4, anchor, full=name)
         for layer in self.chart.layers:
             if isinstance(layer, Line):
-                points = [at(names.index(str(one.x)), reach.at(one.y)) for one in layer.marks]
+                points = [at(names.index(str(mark.x)), reach.at(mark.y)) for mark in layer.marks]
                 dash = f' stroke-dasharray="{layer.dash}"' if layer.dash else ""
                 yield self._stroke(path(points), layer.tone, layer.width, dash)
                 for mark, (x, y) in zip(layer.marks, points, strict=True):
-                    yield self._told(self._shape("dot", x, y, 3, layer.tone), mark)
+                    yield self._linked(self._shape("dot", x, y, 3, layer.tone), mark)
 
-    # How things are written
+    # SVG elements
 
-    def _told(self, drawn: str, mark: Mark | Box) -> str:
-        """What is drawn, with what is told of it, leading to its matches."""
+    def _linked(self, content: str, mark: Mark | Box) -> str:
+        """Return a drawing with its tooltip and its link to matches."""
         if not mark.text and not mark.lead:
-            return drawn
+            return content
         title = f"<title>{escape(mark.text)}</title>" if mark.text else ""
         if mark.lead and self.href:
-            return f'<a class="mark" href="{escape(self.href(mark.lead))}">{title}{drawn}</a>'
-        return f'<g class="mark">{title}{drawn}</g>'
+            return f'<a class="mark" href="{escape(self.href(mark.lead))}">{title}{content}</a>'
+        return f'<g class="mark">{title}{content}</g>'
 
     def _shape(self, shape: Shape, x: float, y: float, size: float, tone: Tone) -> str:
-        at, colour, n = f"M{self._n(x)} {self._n(y)}", self._tone(tone), self._n
+        path, colour, n = f"M{self._n(x)} {self._n(y)}", self._tone(tone), self._n
         if shape in ("dot", "ring"):
             empty = f'fill="{self.paint["paper"]}" stroke="{colour}" stroke-width="1.5"'
             look = f'fill="{colour}"' if shape == "dot" else empty
             return f'<circle cx="{n(x)}" cy="{n(y)}" r="{n(size)}" {look}/>'
         if shape == "cross":
             d = n(size)
-            return self._stroke(f"{at}m-{d} -{d}l{n(2 * size)} {n(2 * size)}m-{n(2 * size)} 0l"
+            return self._stroke(f"{path}m-{d} -{d}l{n(2 * size)} {n(2 * size)}m-{n(2 * size)} 0l"
                                 f"{n(2 * size)} -{n(2 * size)}", tone, 2)  # fmt: skip
         outline = {
             "diamond": f"m0 -{n(1.3 * size)}l{n(1.3 * size)} {n(1.3 * size)}l-{n(1.3 * size)} "
@@ -432,7 +436,7 @@ class _Drawing:
             "square": f"m-{n(size)} -{n(size)}h{n(2 * size)}v{n(2 * size)}h-{n(2 * size)}z",
             "triangle": f"m0 -{n(1.2 * size)}l{n(1.2 * size)} {n(2 * size)}h-{n(2.4 * size)}z",
         }[shape]  # fmt: skip
-        return f'<path d="{at}{outline}" fill="{colour}"/>'
+        return f'<path d="{path}{outline}" fill="{colour}"/>'
 
     def _stroke(self, path: str, tone: Tone, width: float, more: str = "") -> str:
         if not path:
@@ -457,29 +461,32 @@ class _Drawing:
         return self.paint[f"{tone % SERIES}" if isinstance(tone, int) else tone]
 
     def _heat(self, share: float) -> str:
-        """The colour of a cell: from cool to warm, or to both sides of a middle."""
+        """Return the color of a cell, on a sequential or a diverging scale."""
         end = self.paint["heat-high" if share >= 0 else "heat-less"]
         return mixed(self.paint["heat-low"], end, abs(share))
 
     @staticmethod
     def _n(number: float) -> str:
-        """A number of pixels, to a tenth."""
+        """Return a number of pixels, rounded to a tenth."""
         return f"{number:.1f}".removesuffix(".0")
 
 
 def _side_by_side(names: Sequence[str], step: float) -> dict[str, float]:
-    """Where each name stands, so many pixels from the next and all around 0."""
-    return {name: (place - (len(names) - 1) / 2) * step for place, name in enumerate(names)}
+    """Return the offset of each name, this many pixels apart and centered at 0."""
+    return {name: (index - (len(names) - 1) / 2) * step for index, name in enumerate(names)}
 
 
-def mixed(one: str, other: str, share: float) -> str:
-    """A colour between two: both as a page's style names them, or as ``#rrggbb``.
+def mixed(start: str, other: str, share: float) -> str:
+    """Return a color between two others, given as CSS variables or as ``#rrggbb``.
 
     >>> mixed("#000000", "#ff8000", 0.5), mixed("var(--a)", "var(--b)", 0.25)
     ('#804000', 'color-mix(in srgb, var(--a), var(--b) 25%)')
     """
     share = min(max(share, 0.0), 1.0)
-    if not one.startswith("#"):
-        return f"color-mix(in srgb, {one}, {other} {share:.0%})"
-    parts = [(int(one[at : at + 2], 16), int(other[at : at + 2], 16)) for at in (1, 3, 5)]
+    if not start.startswith("#"):
+        return f"color-mix(in srgb, {start}, {other} {share:.0%})"
+    parts = [
+        (int(start[offset : offset + 2], 16), int(other[offset : offset + 2], 16))
+        for offset in (1, 3, 5)
+    ]
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in parts)

@@ -1,1 +1,1 @@
-"""The page of an empirical game: who would play what, and how sure that is."""
+"""Pages of empirical games: equilibria and their uncertainty."""

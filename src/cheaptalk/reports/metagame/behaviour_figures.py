@@ -1,4 +1,4 @@
-"""Figures of how games were played: concessions, and what a game's box says is worth drawing."""
+"""Charts of play: concession curves, and the radars and histograms of a game spec."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,48 +12,50 @@ from cheaptalk.records import Store
 from cheaptalk.records.store.queries import places_of
 from cheaptalk.reports.charts.chart import DASHES, SERIES, Axis, Chart, Line, Mark
 from cheaptalk.reports.charts.kinds import columns
-from cheaptalk.rules import SHARE, counted, game_box
+from cheaptalk.rules import SHARE, counted, get_game
 from cheaptalk.rules.empirical_view import Histogram, Radar
 from cheaptalk.statistics import STRATA, mean_intervals
 
 DEMAND = "demand"
-"""The series that concession curves are of; a game that has it gets them."""
+"""The per-round metric of concession curves, which are shown for games that have it."""
 BINS = 24
-"""Of a histogram."""
+"""The number of bins of a histogram."""
 
 
 def self_play_radar(frame: pl.DataFrame, labels: Sequence[str], radar: Radar) -> Chart | None:
-    """Each player's means of a radar's measures in matches against itself.
+    """Chart each player's means of a radar's metrics in self-play.
 
-    None where nobody met itself.
+    Return None if there is no self-play.
 
     Args:
-        frame: matches of one game of two places, as :func:`.match_frames` makes them.
+        frame: matches of one game with two seats, as :func:`.match_frames` returns them.
         labels: the players to show.
-        radar: which measures.
+        radar: the metrics.
     """
-    first, second = (f"player.{place}" for place in places_in(frame))
-    measures = list(radar.axes.values())
-    own = frame.filter(SCORED & (pl.col(first) == pl.col(second)) & pl.col(first).is_in(labels))
+    row_player, column_player = (f"player_{seat}" for seat in places_in(frame))
+    metrics = list(radar.axes.values())
+    self_play = frame.filter(
+        SCORED & (pl.col(row_player) == pl.col(column_player)) & pl.col(row_player).is_in(labels)
+    )
     means = (
-        own.group_by(first, maintain_order=True)
-        .agg(pl.col(measures).mean(), pl.len().alias("matches"))
-        .sort(first)
+        self_play.group_by(row_player, maintain_order=True)
+        .agg(pl.col(metrics).mean(), pl.len().alias("matches"))
+        .sort(row_player)
     )
     if means.is_empty():
         return None
-    rows = means.select(first, "matches", pl.concat_list(measures)).rows()
+    rows = means.select(row_player, "matches", pl.concat_list(metrics)).rows()
     return radar_panel(radar, radar.title, rows)
 
 
 def radar_panel(
     radar: Radar, title: str, rows: Sequence[tuple[str, int, Sequence[float]]]
 ) -> Chart:
-    """Means of a radar's measures around a circle, a line a row.
+    """Chart means of a radar's metrics around a circle, one line per row.
 
     Args:
-        title: of the panel.
-        rows: what each line is called, how many matches it is of, and its means.
+        title: the title of the panel.
+        rows: the label of each line, its number of matches and its means.
     """
     layers = [
         Line(
@@ -62,84 +64,89 @@ def radar_panel(
                                  f"{radar.unit}")
                 for axis, mean in zip(radar.axes, means, strict=True)
             ],
-            name, place, DASHES[place // SERIES % len(DASHES)],
+            name, index, DASHES[index // SERIES % len(DASHES)],
         )
-        for place, (name, matches, means) in enumerate(rows)
+        for index, (name, matches, means) in enumerate(rows)
     ]  # fmt: skip
     return Chart(title, radar.unit, layers, Axis(names=tuple(radar.axes)), Axis(zero=True), 240,
                  round=True)  # fmt: skip
 
 
-def deal_histogram(frame: pl.DataFrame, histogram: Histogram) -> Chart | None:
-    """A measure of deals, a count a deal; None where no match knows it.
+def instance_histogram(frame: pl.DataFrame, histogram: Histogram) -> Chart | None:
+    """Chart a metric of instances as a histogram; None if it is undefined in all matches.
 
     Args:
-        frame: matches of one game, as :func:`.match_frames` makes them.
-        histogram: which measure.
+        frame: matches of one game, as :func:`.match_frames` returns them.
+        histogram: the metric.
     """
-    deals = (
+    instances = (
         frame.filter(SCORED)
-        .unique(["configuration", "deal"], maintain_order=True)[histogram.measure]
+        .unique(["configuration", "instance"], maintain_order=True)[histogram.metric]
         .drop_nulls()
     )
-    if deals.is_empty():
+    if instances.is_empty():
         return None
     size = histogram.top / BINS
-    tally = (deals / size).floor().cast(pl.Int64).value_counts().sort(histogram.measure)
+    tally = (instances / size).floor().cast(pl.Int64).value_counts().sort(histogram.metric)
     heights = [
-        ((place + 0.5) * size, count, f"around {(place + 0.5) * size:.2f}: {count} deals")
-        for place, count in tally.iter_rows()
+        (
+            (bin_index + 0.5) * size,
+            count,
+            f"around {(bin_index + 0.5) * size:.2f}: {count} instances",
+        )
+        for bin_index, count in tally.iter_rows()
     ]
     return Chart(
         histogram.title, "", [columns(heights, width=size * 0.92)],
-        Axis(histogram.axis, zero=True), Axis("deals", zero=True, whole=True),
+        Axis(histogram.axis, zero=True), Axis("instances", zero=True, integer=True),
     )  # fmt: skip
 
 
 def demands(store: Store, study: str) -> dict[str, pl.DataFrame]:
-    """What players of each game demanded round by round, for games with such a series."""
-    having = any(DEMAND in game_box(game).series for game in places_of(store, study))
+    """Return the per-round demands of players, for games with this metric."""
+    having = any(DEMAND in get_game(game).series for game in places_of(store, study))
     return round_frames(store, study, only=[DEMAND]) if having else {}
 
 
 def concession_curves(
     game: str, frame: pl.DataFrame, rounds: pl.DataFrame, labels: Sequence[str]
 ) -> Chart | None:
-    """What each player's offers demand for itself by round: means with 95 % intervals as bands.
+    """Chart each player's mean demand by round, with 95 % intervals as bands.
 
-    Intervals are clustered by deal within configurations (see :func:`.mean_intervals`). A round
-    counts the matches in which the player still made an offer in it. None where nobody made one.
+    Intervals are clustered by instance within configurations (see :func:`.mean_intervals`). A round
+    includes the matches in which the player still made an offer. Return None if there are no
+    offers.
 
     Args:
-        game: the name of its rules.
-        frame: matches of the game, as :func:`.match_frames` makes them.
-        rounds: of these matches and perhaps others, as :func:`demands` makes them.
+        game: the name of the game spec.
+        frame: matches of the game, as :func:`.match_frames` returns them.
+        rounds: demands in these and possibly other matches, as :func:`demands` returns them.
         labels: the players to show.
     """
-    made = rounds.join(frame, on="match", how="semi").filter(pl.col("player").is_in(labels))
+    offers = rounds.join(frame, on="match_id", how="semi").filter(pl.col("player").is_in(labels))
     means = mean_intervals(
-        made, [DEMAND], ["player", "round"], strata=STRATA, bounds={DEMAND: SHARE}
+        offers, [DEMAND], ["player", "round"], strata=STRATA, bounds={DEMAND: SHARE}
     ).sort("round")
     layers = [
-        _curve(own, label, place)
-        for place, label in enumerate(labels)
-        if not (own := means.filter(player=label)).is_empty()
+        _curve(label_means, label, index)
+        for index, label in enumerate(labels)
+        if not (label_means := means.filter(player=label)).is_empty()
     ]
     if not layers:
         return None
-    unit = game_box(game).series[DEMAND].unit
-    across, up = Axis("round", whole=True), Axis(ends=(0, 1))
+    unit = get_game(game).series[DEMAND].unit
+    across, up = Axis("round", integer=True), Axis(ends=(0, 1))
     return Chart("Demands by round", unit, layers, across, up, 260)
 
 
-def _curve(means: pl.DataFrame, label: str, place: int) -> Line:
-    """A line through a player's means, on the band of their intervals."""
+def _curve(means: pl.DataFrame, label: str, index: int) -> Line:
+    """Return a line through a player's means, with the intervals as a band."""
     marks = [
         Mark(row["round"], row["mean"], _mean_text(row),
              y_ends=None if row["low"] is None else (row["low"], row["high"]))
         for row in means.iter_rows(named=True)
     ]  # fmt: skip
-    return Line(marks, label, place, DASHES[place // SERIES % len(DASHES)], band=True)
+    return Line(marks, label, index, DASHES[index // SERIES % len(DASHES)], band=True)
 
 
 def _mean_text(row: Mapping[str, Any]) -> str:
@@ -147,5 +154,5 @@ def _mean_text(row: Mapping[str, Any]) -> str:
     if row["low"] is not None:
         low, high = (min(max(row[end], SHARE[0]), SHARE[1]) for end in ("low", "high"))
         parts.append(f"95 % interval {low:.3f} to {high:.3f}")
-    matches, deals = counted(row["n"], "match"), counted(row["clusters"], "deal")
-    return "\n".join([*parts, f"{matches} on {deals}"])
+    matches, instances = counted(row["n"], "match"), counted(row["clusters"], "instance")
+    return "\n".join([*parts, f"{matches} on {instances}"])

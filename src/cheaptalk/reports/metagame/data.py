@@ -1,4 +1,4 @@
-"""Analysed games as plain data, for scripts."""
+"""Convert analysed games to plain data for JSON."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,36 +11,36 @@ from cheaptalk.equilibrium.empirical.bootstrap import LEVEL, Spread
 from cheaptalk.equilibrium.empirical.next_cells import QUANTITY, NextCells
 
 
-def analysis_json(one: Analysis, seed: int) -> dict[str, Any]:
-    """A game with its equilibria and what stands beside them, as JSON holds it.
+def analysis_json(analysis: Analysis, seed: int) -> dict[str, Any]:
+    """Return a game's equilibria, metrics and ratings as JSON data.
 
     Each number over draws is an object with ``estimate`` (of all matches), ``mean``, ``error`` (the
-    standard deviation), ``low`` and ``high``; what is not defined is null. Of an equilibrium of the
-    mean payoffs, ``exists_in_draws`` and ``chosen_in_draws`` are the shares of draws in which one
-    with the same strategies exists, and is the one that is taken; ``most_entropy`` says how many
-    have as much entropy as the first, of which the best paid is taken.
+    standard deviation), ``low`` and ``high``; undefined values are null. For an equilibrium of the
+    mean payoffs, ``exists_in_draws`` and ``chosen_in_draws`` are the shares of draws in which an
+    equilibrium with the same support exists and is selected. ``most_entropy`` is the number of
+    equilibria with maximum entropy, of which the one with the highest payoff is selected.
 
     Args:
         seed: with which the draws were made.
     """
-    metrics = [column.title for reading in one.readings for column in reading.columns]
+    metrics = [column.title for reading in analysis.readings for column in reading.columns]
     return {
-        "game": one.name,
-        "strategies": list(one.labels),
-        "matches": one.game.counts().tolist(),
-        "deals": one.game.deals().tolist(),
-        "draws": one.draws,
-        "seed": seed if one.draws else None,
-        "paired": one.drawn.paired if one.draws else None,
-        "deals_in_all_cells": one.deals_in_all[0],
-        "deals_in_some_cell": one.deals_in_all[1],
-        "warning": "; ".join(one.warnings) or None,
-        **_cautions(one),
-        "level": LEVEL if one.draws else None,
-        "no_intervals_because": one.unsure or None,
+        "game": analysis.name,
+        "strategies": list(analysis.labels),
+        "matches": analysis.game.counts().tolist(),
+        "instances": analysis.game.instances().tolist(),
+        "draws": analysis.draws,
+        "seed": seed if analysis.draws else None,
+        "paired": analysis.bootstrap.paired if analysis.draws else None,
+        "instances_in_all_cells": analysis.instances_in_all[0],
+        "instances_in_some_cell": analysis.instances_in_all[1],
+        "warning": "; ".join(analysis.warnings) or None,
+        **_cautions(analysis),
+        "level": LEVEL if analysis.draws else None,
+        "no_intervals_because": analysis.no_draws_reason or None,
         "equilibria": [
             {
-                "mixture": _under(one.labels, component.point.mixture.tolist()),
+                "mixture": _under(analysis.labels, component.point.mixture.tolist()),
                 "payoff": component.point.payoff,
                 "regret": component.point.regret,
                 "entropy": component.point.entropy,
@@ -48,57 +48,59 @@ def analysis_json(one: Analysis, seed: int) -> dict[str, Any]:
                 "exists_in_draws": recurrence and recurrence.exists,
                 "chosen_in_draws": recurrence and recurrence.chosen,
             }
-            for component, recurrence in zip(one.found.components, one.recurring, strict=True)
+            for component, recurrence in zip(analysis.solution.components, analysis.recurring,
+            strict=True)
         ],
-        "most_entropy": one.tied_entropy,
-        "weakly_dominated_by": one.dominated,
-        "complete": one.found.complete,
-        "payoffs": [list(map(Spread._asdict, row)) for row in one.payoffs],
-        "best_reply": one.responses.alone.tolist(),
-        "tied_best_reply": one.responses.tied.tolist(),
+        "most_entropy": analysis.tied_entropy,
+        "weakly_dominated_by": analysis.dominated,
+        "complete": analysis.solution.complete,
+        "payoffs": [list(map(Spread._asdict, row)) for row in analysis.payoffs],
+        "best_response": analysis.responses.unique.tolist(),
+        "tied_best_response": analysis.responses.tied.tolist(),
         "at_equilibrium": {
-            name: one.at_equilibrium(name)._asdict() for name in ("payoff", *metrics)
+            name: analysis.at_equilibrium(name)._asdict() for name in ("payoff", *metrics)
         },
         "against_equilibrium": {
-            "payoff": _under(one.labels, map(Spread._asdict, one.gets)),
-            **{name: _under(one.labels, map(Spread._asdict, one.against(name)))
+            "payoff": _under(analysis.labels, map(Spread._asdict, analysis.equilibrium_payoffs)),
+            **{name: _under(analysis.labels, map(Spread._asdict, analysis.against(name)))
                for name in ("mixture", "regret", *metrics)},
         },
         "ratings": {
             rating.kind.name: {
-                "values": _under(one.labels, rating.values),
-                "before_though_of_more_regret": [list(pair) for pair in rating.against],
+                "values": _under(analysis.labels, rating.values),
+                "before_though_of_more_regret": [list(pair) for pair in rating.disagreements],
             }
-            for rating in one.rankings.ratings
+            for rating in analysis.rankings.ratings
         },
-        "ratings_absent": dict(one.rankings.absent),
-        "providers": _providers(one.providers) if one.providers else None,
-        "next": _next(one.next_cells) if one.next_cells is not None else None,
+        "ratings_absent": dict(analysis.rankings.absent),
+        "providers": _providers(analysis.providers) if analysis.providers else None,
+        "next": _next(analysis.next_cells) if analysis.next_cells is not None else None,
     }  # fmt: skip
 
 
-def _cautions(one: Analysis | SeatsAnalysis) -> dict[str, Any]:
-    """What limits the answer, as on the page, and how many matches no payoff includes."""
-    counts, total = one.unscored
+def _cautions(analysis: Analysis | SeatsAnalysis) -> dict[str, Any]:
+    """Return the limitations of the result, and the matches excluded from payoffs."""
+    counts, total = analysis.unscored
     return {
-        "cautions": one.cautions,
-        "uncertain_because": one.uncertain or None,
+        "cautions": analysis.cautions,
+        "uncertain_because": analysis.uncertain or None,
         "unscored": counts,
         "matches_of_any_status": total,
     }
 
 
 def _providers(among: Providers) -> dict[str, Any]:
-    """The game among providers; matrices and lists follow the order of ``members``."""
+    """Return the game among providers; matrices and lists have the order of ``members``."""
     return {
         "members": {provider: list(labels) for provider, labels in among.members.items()},
         "left_out": list(among.left_out),
         "readings": {
             reading.name: {
                 "payoffs": [list(map(Spread._asdict, row)) for row in reading.payoffs],
-                "best_reply": reading.responses,
+                "best_response": reading.responses,
                 "mixture": list(map(Spread._asdict, reading.shares)),
-                "value_given": reading.given and list(map(Spread._asdict, reading.given)),
+                "value_given": reading.value_given
+                and list(map(Spread._asdict, reading.value_given)),
                 "several_equilibria": reading.several,
             }
             for reading in among.readings
@@ -126,61 +128,63 @@ def _under(names: Iterable[str], values: Iterable[Any]) -> dict[str, Any]:
     return dict(zip(names, values, strict=True))
 
 
-def seats_json(one: SeatsAnalysis, seed: int) -> dict[str, Any]:
-    """A game of two seats with its equilibria, as JSON holds it.
+def seats_json(analysis: SeatsAnalysis, seed: int) -> dict[str, Any]:
+    """Return a game of two seats with its equilibria as JSON data.
 
     Each number over draws is an object with ``estimate`` (of all matches), ``mean``, ``error`` (the
-    standard deviation), ``low`` and ``high``. Pairs come with whether they are a pure equilibrium
-    of the mean payoffs, and in which share of draws they are one (``support``).
+    standard deviation), ``low`` and ``high``. For each pair, ``pure_equilibrium`` is for the mean
+    payoffs, and ``support`` is the share of draws in which it is a pure equilibrium.
 
     Args:
         seed: with which the draws were made.
     """
     return {
-        "game": one.name,
-        "seats": list(one.seats),
-        "strategies": _under(one.seats, map(list, one.labels)),
-        "payoff": one.payoff,
-        "units": list(one.units),
-        "pooled": one.pooled,
-        "draws": one.draws,
-        "seed": seed if one.draws else None,
-        "paired": one.paired if one.draws else None,
-        "level": LEVEL if one.draws else None,
-        "no_intervals_because": one.unsure or None,
-        **_cautions(one),
-        "equilibria": [_equilibrium(one, found) for found in one.solved.found],
-        "complete": one.solved.complete,
-        "paths": one.solved.paths,
-        "paths_lost": one.solved.lost,
-        "pairs": [_pair(one, pair) for pair in one.pairs],
-        "without_pure_equilibrium": one.choice.without,
+        "game": analysis.name,
+        "seats": list(analysis.seats),
+        "strategies": _under(analysis.seats, map(list, analysis.labels)),
+        "payoff": analysis.payoff,
+        "units": list(analysis.units),
+        "pooled": analysis.pooled,
+        "draws": analysis.draws,
+        "seed": seed if analysis.draws else None,
+        "paired": analysis.paired if analysis.draws else None,
+        "level": LEVEL if analysis.draws else None,
+        "no_intervals_because": analysis.no_draws_reason or None,
+        **_cautions(analysis),
+        "equilibria": [
+            _equilibrium(analysis, equilibrium) for equilibrium in analysis.solution.equilibria
+        ],
+        "complete": analysis.solution.complete,
+        "paths": analysis.solution.paths,
+        "paths_lost": analysis.solution.failed_paths,
+        "pairs": [_pair(analysis, pair) for pair in analysis.pairs],
+        "without_pure_equilibrium": analysis.choice.without,
     }
 
 
-def _equilibrium(one: SeatsAnalysis, found: SeatsEquilibrium) -> dict[str, Any]:
+def _equilibrium(analysis: SeatsAnalysis, equilibrium: SeatsEquilibrium) -> dict[str, Any]:
     mixtures = [
         _under(labels, shares.tolist())
-        for labels, shares in zip(one.labels, found.mixtures, strict=True)
+        for labels, shares in zip(analysis.labels, equilibrium.mixtures, strict=True)
     ]
     return {
-        "mixtures": _under(one.seats, mixtures),
-        "payoffs": _under(one.seats, found.profile.payoffs),
-        "regrets": _under(one.seats, found.profile.regrets),
-        "pure": found.pure,
-        "continuum": found.continuum,
+        "mixtures": _under(analysis.seats, mixtures),
+        "payoffs": _under(analysis.seats, equilibrium.profile.payoffs),
+        "regrets": _under(analysis.seats, equilibrium.profile.regrets),
+        "pure": equilibrium.pure,
+        "continuum": equilibrium.continuum,
     }
 
 
-def _pair(one: SeatsAnalysis, pair: Pair) -> dict[str, Any]:
+def _pair(analysis: SeatsAnalysis, pair: Pair) -> dict[str, Any]:
     return {
-        "players": _under(one.seats, pair[:2]),
-        "gets": _under(one.seats, map(Spread._asdict, pair.gets)),
-        "regrets": _under(one.seats, pair.regrets),
-        "best_reply": _under(one.seats, pair.best),
-        "best_reply_in": _under(one.seats, pair.replies),
+        "players": _under(analysis.seats, pair[:2]),
+        "gets": _under(analysis.seats, map(Spread._asdict, pair.payoffs)),
+        "regrets": _under(analysis.seats, pair.regrets),
+        "best_response": _under(analysis.seats, pair.best),
+        "best_response_in": _under(analysis.seats, pair.replies),
         "pure_equilibrium": pair.stable,
         "support": pair.support,
         "matches": pair.matches,
-        "deals": pair.deals,
+        "instances": pair.instances,
     }

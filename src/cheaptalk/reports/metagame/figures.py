@@ -13,10 +13,10 @@ from cheaptalk.text import capital, fixed
 
 
 def mixture_bars(analysis: Analysis) -> Chart:
-    """The share of each strategy at equilibrium, the mean over draws, as bars with intervals."""
+    """Chart each strategy's mean share at equilibrium as bars with intervals."""
     shares = analysis.against("mixture")
-    order = sorted(analysis.ranking, key=lambda one: -number(shares[one]))
-    lengths = [(row, 0.0, number(shares[one]), "") for row, one in enumerate(order)]
+    order = sorted(analysis.ranking, key=lambda index: -number(shares[index]))
+    lengths = [(row, 0.0, number(shares[index]), "") for row, index in enumerate(order)]
     layers: list[Points | Boxes] = [
         bars(lengths, tone="rule"),
         _along(analysis, shares, order, 3, "ink"),
@@ -26,117 +26,120 @@ def mixture_bars(analysis: Analysis) -> Chart:
 
 
 def regret_ranking(analysis: Analysis) -> Chart:
-    """The regret of each strategy at equilibrium, the least on top, as dots with intervals."""
-    found = _along(analysis, analysis.against("regret"), analysis.ranking, analysis.places, 1)
+    """Chart each strategy's regret at equilibrium as dots with intervals, the lowest on top."""
+    points = _along(
+        analysis, analysis.against("regret"), analysis.ranking, analysis.payoff_decimals, 1
+    )
     unit = unit_of(analysis)
-    return _rows("Regret at equilibrium", unit, analysis, analysis.ranking, [found],
+    return _rows("Regret at equilibrium", unit, analysis, analysis.ranking, [points],
                  Axis(zero=True))  # fmt: skip
 
 
 def payoff_map(analysis: Analysis) -> Chart:
-    """What each strategy, down, gets against each, across, on the mean of all matches."""
-    labels, places = list(analysis.labels), analysis.places
-    at = {label: place for place, label in enumerate(labels)}
-    counts, deals = analysis.game.counts(), analysis.game.deals()
+    """Chart the mean payoff of each strategy (rows) against each (columns)."""
+    labels, decimals = list(analysis.labels), analysis.payoff_decimals
+    positions = {label: position for position, label in enumerate(labels)}
+    counts, instances = analysis.game.counts(), analysis.game.instances()
 
     def cell(row: str, column: str) -> Cell:
-        i, j = at[row], at[column]
-        one = analysis.payoffs[i][j]._replace(mean=analysis.payoffs[i][j].estimate)
-        said = (
-            f"{row} against {column}\n{_spread_text(one, places)}{_of(counts[i, j], deals[i, j])}"
-        )
-        return Cell(number(one), said, lead(analysis, row, column))
+        i, j = positions[row], positions[column]
+        spread = analysis.payoffs[i][j]._replace(mean=analysis.payoffs[i][j].estimate)
+        tooltip = f"{row} against {column}\n{_spread_text(spread, decimals)}"
+        tooltip += _counts_text(counts[i, j], instances[i, j])
+        return Cell(number(spread), tooltip, lead(analysis, row, column))
 
     return cells(
-        "Payoffs", unit_of(analysis), ("Gets the payoff", labels), ("Against", labels), cell,
-        places=places,
+        "Payoffs", unit_of(analysis), ("Payoff of", labels), ("Against", labels), cell,
+        decimals=decimals,
     )  # fmt: skip
 
 
 def unit_of(analysis: Analysis) -> str:
-    """What payoffs are counted in; of games that are read from files nobody says."""
+    """Return the unit of payoffs, or a placeholder for games from files."""
     return analysis.selected.unit if analysis.selected else "in the game's unit"
 
 
-def number(one: Spread) -> float:
-    """The mean over draws, or where there are none the estimate; 0 where it is undefined."""
-    return one.mean if one.mean is not None else one.estimate or 0.0
+def number(spread: Spread) -> float:
+    """Return the mean over draws, or the estimate without draws; 0 if undefined."""
+    return spread.mean if spread.mean is not None else spread.estimate or 0.0
 
 
 def _rows(
     title: str, unit: str, analysis: Analysis, order: Sequence[int],
     layers: Sequence[Points | Boxes], across: Axis,
 ) -> Chart:  # fmt: skip
-    labels = tuple(analysis.labels[one] for one in order)
+    labels = tuple(analysis.labels[index] for index in order)
     return Chart(title, unit, layers, across, Axis(names=labels))
 
 
 def _along(
-    analysis: Analysis, spreads: Sequence[Spread], order: Sequence[int], places: int, tone: Tone
+    analysis: Analysis, spreads: Sequence[Spread], order: Sequence[int], decimals: int, tone: Tone
 ) -> Points:
-    """Numbers by strategy, along a line each, with their intervals."""
+    """Return values with intervals, one line per strategy."""
     return Points(
         [
             Mark(
-                number(spreads[one]), analysis.labels[one],
-                f"{analysis.labels[one]}\n{_spread_text(spreads[one], places)}",
-                x_ends=_reach(spreads[one]),
+                number(spreads[index]), analysis.labels[index],
+                f"{analysis.labels[index]}\n{_spread_text(spreads[index], decimals)}",
+                x_ends=_reach(spreads[index]),
             )
-            for one in order
+            for index in order
         ],
         tone=tone,
     )  # fmt: skip
 
 
-def _reach(one: Spread) -> tuple[float, float] | None:
-    """The interval of the draws, the mean within it: where draws disagree, it can lie outside."""
-    if one.low is None or one.high is None:
+def _reach(spread: Spread) -> tuple[float, float] | None:
+    """Return the interval of the draws, extended to include the mean."""
+    if spread.low is None or spread.high is None:
         return None
-    return min(one.low, number(one)), max(one.high, number(one))
+    return min(spread.low, number(spread)), max(spread.high, number(spread))
 
 
-def _spread_text(one: Spread, places: int) -> str:
-    if one.low is None or one.high is None:
-        return fixed(number(one), places)
-    low, high = fixed(one.low, places), fixed(one.high, places)
-    return f"{fixed(number(one), places)}, 95 % of draws in {low} to {high}"
+def _spread_text(spread: Spread, decimals: int) -> str:
+    if spread.low is None or spread.high is None:
+        return fixed(number(spread), decimals)
+    low, high = fixed(spread.low, decimals), fixed(spread.high, decimals)
+    return f"{fixed(number(spread), decimals)}, 95 % of draws in {low} to {high}"
 
 
-def _of(matches: int, deals: int) -> str:
+def _counts_text(matches: int, instances: int) -> str:
     if not matches:
         return ""
-    return f"\n{counted(int(matches), 'match')} on {counted(int(deals), 'deal')}"
+    return f"\n{counted(int(matches), 'match')} on {counted(int(instances), 'instance')}"
 
 
 def lead(analysis: Analysis, row: str, column: str) -> Lead | None:
-    """The matches of a cell in which the row sits first."""
+    """Return a link to the matches of a cell in which the row sits first."""
     if analysis.selected is None:
         return None
-    first, second = (f"player.{place}" for place in places_in(analysis.selected.frame))
-    found = {first: row, second: column} | analysis.selected.query
-    return Lead(analysis.selected.box, found | {"status": "finished"})
+    row_player, column_player = (f"player_{seat}" for seat in places_in(analysis.selected.frame))
+    filters = {row_player: row, column_player: column} | analysis.selected.query
+    return Lead(analysis.selected.game_spec, filters | {"status": "finished"})
 
 
-def payoff_maps(one: SeatsAnalysis) -> list[Chart]:
-    """What either seat gets in every pair; frames are best replies, thick ones equilibria."""
-    return [_map(one, side) for side in (0, 1)]
+def payoff_maps(analysis: SeatsAnalysis) -> list[Chart]:
+    """Chart each seat's payoff in every pair; frames mark best responses and equilibria."""
+    return [_map(analysis, side) for side in (0, 1)]
 
 
-def _map(one: SeatsAnalysis, side: int) -> Chart:
-    rows, columns = map(list, one.labels)
-    down, across = map(capital, one.seats)
-    pairs = {(pair.row, pair.column): pair for pair in one.pairs}
+def _map(analysis: SeatsAnalysis, side: int) -> Chart:
+    rows, columns = map(list, analysis.labels)
+    down, across = map(capital, analysis.seats)
+    pairs = {(pair.row, pair.column): pair for pair in analysis.pairs}
 
     def cell(row: str, column: str) -> Cell:
         pair = pairs[row, column]
-        asked = query(one, pair)
-        found = None
-        if asked is not None and one.selected is not None:
-            found = Lead(one.selected.box, asked | {"status": "finished"})
-        said = f"{down} {row}, {across} {column}\n{_pair_text(pair, side, one.places)}"
-        return Cell(number(pair.gets[side]), said, found)
+        filters = query(analysis, pair)
+        link = None
+        if filters is not None and analysis.selected is not None:
+            link = Lead(analysis.selected.game_spec, filters | {"status": "finished"})
+        tooltip = (
+            f"{down} {row}, {across} {column}\n{_pair_text(pair, side, analysis.payoff_decimals)}"
+        )
+        return Cell(number(pair.payoffs[side]), tooltip, link)
 
-    best = {
+    frames_by_width = {
         width: [
             Box((j - CELL, j + CELL), (i - CELL, i + CELL))
             for i, row in enumerate(rows) for j, column in enumerate(columns)
@@ -144,24 +147,26 @@ def _map(one: SeatsAnalysis, side: int) -> Chart:
         ]
         for width in (1.5, 4)
     }  # fmt: skip
+    frames = [
+        Boxes(boxes, tone=1, frame=width) for width, boxes in frames_by_width.items() if boxes
+    ]
     return cells(
-        f"What {capital(one.seats[side])} gets", one.units[side], (down, rows), (across, columns),
-        cell, places=one.places,
-        frames=[Boxes(boxes, tone=1, frame=width) for width, boxes in best.items() if boxes],
+        f"Payoff of {capital(analysis.seats[side])}", analysis.units[side], (down, rows),
+        (across, columns), cell, decimals=analysis.payoff_decimals, frames=frames,
     )  # fmt: skip
 
 
-def query(one: SeatsAnalysis, pair: Pair) -> dict[str, str] | None:
-    """What picks a pair's matches out in the viewer; None where there are none."""
-    if one.selected is None:
+def query(analysis: SeatsAnalysis, pair: Pair) -> dict[str, str] | None:
+    """Return the viewer's filter for a pair's matches; None if there are none."""
+    if analysis.selected is None:
         return None
-    first, second = (f"player.{seat}" for seat in one.seats)
-    return {first: pair.row, second: pair.column} | one.selected.query
+    first, second = (f"player_{seat}" for seat in analysis.seats)
+    return {first: pair.row, second: pair.column} | analysis.selected.query
 
 
-def _pair_text(pair: Pair, side: int, places: int) -> str:
-    parts = [_spread_text(pair.gets[side], places)]
-    parts += ["best reply"] * pair.best[side] + ["pure equilibrium"] * pair.stable
+def _pair_text(pair: Pair, side: int, decimals: int) -> str:
+    parts = [_spread_text(pair.payoffs[side], decimals)]
+    parts += ["best response"] * pair.best[side] + ["pure equilibrium"] * pair.stable
     if pair.support is not None:
         parts.append(f"an equilibrium in {pair.support:.1%} of draws")
-    return "\n".join(parts) + _of(pair.matches, pair.deals)
+    return "\n".join(parts) + _counts_text(pair.matches, pair.instances)

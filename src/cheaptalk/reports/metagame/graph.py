@@ -1,9 +1,8 @@
-"""The best-response graph: who answers whom best, in how many bootstrap games.
+"""Draw the best-response graph of a game over its bootstrap draws.
 
-Drawn by the rules of the item bargaining paper (section 5, after Li and Wellman 2024): an edge
-leads from a strategy to its best response, where that is one in at least a hundredth of the games;
-dotted up to a third of them, dashed up to two thirds, solid above; darker and thicker where the
-response gets more.
+The style follows the item bargaining paper (section 5, after Li and Wellman 2024). An edge points
+from a strategy to its best response in at least 1 % of draws. It is dotted up to a third of draws,
+dashed up to two thirds, and solid above, and darker and thicker for higher payoffs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,51 +18,51 @@ from cheaptalk.reports.charts.scales import short
 from cheaptalk.reports.pages import environment
 
 DOTTED, DASHED = 0.33, 0.66
-"""The largest shares of edges that are dotted and dashed."""
+"""The maximum frequencies of dotted and dashed edges."""
 DASHES = {"dotted": "0.1 5", "dashed": "8 6", "solid": "none"}
 
 NODE = 9.0
-"""The radius of a node, as all lengths in units of the drawing: about pixels."""
+"""The radius of a node, in units of the drawing (about pixels)."""
 HEAD = 10.0
 """The length of an arrowhead."""
 LOOP = 40.0
-"""How far the control points of a loop reach out."""
+"""The distance of a loop's control points."""
 BEND = 0.13
-"""How far an edge bends, as a share of its length, so that two opposite ones part."""
+"""The bend of an edge, as a share of its length, which separates opposite edges."""
 LETTER = 9.2
-"""The width of a letter."""
+"""The mean width of a letter."""
 
 
 class Node(NamedTuple):
-    """A strategy.
+    """A strategy in the graph.
 
     Attributes:
-        label: its name; ``shown`` is the name as it fits.
+        label: its label; ``short_label`` is the displayed, possibly shortened label.
         share: its probability at equilibrium.
-        at: the centre.
-        text: where the label stands, at its ``anchor``: start, middle or end.
-        tone: its colour.
+        centre: the position of the node.
+        text: the position of the label's ``anchor``: start, middle or end.
+        tone: the number of its colour.
     """
 
     label: str
-    shown: str
+    short_label: str
     share: float
-    at: complex
+    centre: complex
     text: complex
     anchor: str
     tone: int
 
 
 class Edge(NamedTuple):
-    """A best response.
+    """A best response in the graph.
 
     Attributes:
         source, target: the strategy and its best response.
-        frequency: in what share of games it is one.
-        payoff: what the response gets on the mean of all matches.
+        frequency: the share of draws in which it is a best response.
+        payoff: the mean payoff of the response.
         style: dotted, dashed or solid.
-        strength: where the payoff stands between the least and the most of all edges, in [0, 1].
-        line, head: the paths to draw.
+        strength: the payoff relative to the range over all edges, in [0, 1].
+        line, head: the SVG paths.
     """
 
     source: str
@@ -77,7 +76,7 @@ class Edge(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """A best-response graph, ready to draw; ``box`` is left, top, width and height."""
+    """A best-response graph; ``box`` is left, top, width and height."""
 
     nodes: list[Node]
     edges: list[Edge]
@@ -85,20 +84,20 @@ class Graph(NamedTuple):
 
     @property
     def dashes(self) -> dict[str, str]:
-        """How lines of each style are broken."""
+        """Return the dash pattern of each style."""
         return DASHES
 
     def svg(self) -> str:
-        """A drawing that stands alone; in a page it takes the colours of what is around it."""
+        """Return the graph as SVG, which inherits its colours from the page."""
         template = environment().get_template("metagame/graph.svg.jinja")
         return template.render(graph=self, radius=NODE)
 
     @property
-    def said(self) -> str:
-        """The edges in words, for those who do not see them."""
+    def description(self) -> str:
+        """Describe the edges as text for screen readers."""
         edges = sorted(self.edges, key=lambda edge: -edge.frequency)
-        told = [f"{edge.source} to {edge.target} in {edge.frequency:.0%}" for edge in edges]
-        return f"Best responses, with the share of games: {'; '.join(told)}"
+        phrases = [f"{edge.source} to {edge.target} in {edge.frequency:.0%}" for edge in edges]
+        return f"Best responses, with the share of games: {'; '.join(phrases)}"
 
 
 def best_response_graph(
@@ -108,43 +107,44 @@ def best_response_graph(
     mixture: Sequence[float] | npt.NDArray[np.float64],
     tones: Sequence[int] = (),
 ) -> Graph:
-    """The graph of some strategies.
+    """Build the best-response graph of some strategies.
 
     Args:
-        labels: of the n strategies.
-        payoffs: what strategy i gets against strategy j, shape (n, n).
-        frequencies: in what share of games i is the best response to j, shape (n, n), in [0, 1].
+        labels: the labels of the n strategies.
+        payoffs: the payoff of strategy i against strategy j, shape (n, n).
+        frequencies: the share of draws in which i is the best response to j, shape (n, n), in [0,
+            1].
         mixture: the equilibrium, whose strategies are filled, shape (n,).
-        tones: the colour of each strategy; all are alike without.
+        tones: the colour number of each strategy; by default, all are equal.
     """
-    drawn = [(j, i) for j, i in np.ndindex(payoffs.shape) if frequencies[i, j] >= LEAST]
-    gets = [float(payoffs[i, j]) for j, i in drawn]
-    least, most = min(gets, default=0.0), max(gets, default=0.0)
-    places = list(_circle(len(labels)))
+    edge_indices = [(j, i) for j, i in np.ndindex(payoffs.shape) if frequencies[i, j] >= LEAST]
+    edge_payoffs = [float(payoffs[i, j]) for j, i in edge_indices]
+    minimum, maximum = min(edge_payoffs, default=0.0), max(edge_payoffs, default=0.0)
+    centres = list(_circle(len(labels)))
     edges = []
-    for (j, i), payoff in zip(drawn, gets, strict=True):
-        line, head = _loop(places[i]) if i == j else _arc(places[j], places[i])
-        strength = (payoff - least) / (most - least) if most > least else 1.0
+    for (j, i), payoff in zip(edge_indices, edge_payoffs, strict=True):
+        line, head = _loop(centres[i]) if i == j else _arc(centres[j], centres[i])
+        strength = (payoff - minimum) / (maximum - minimum) if maximum > minimum else 1.0
         share = float(frequencies[i, j])
         edges.append(
             Edge(labels[j], labels[i], share, payoff, style_of(share), strength, line, head)
         )
-    looped = {j for j, i in drawn if i == j}
+    looped = {j for j, i in edge_indices if i == j}
     nodes = [
         _node(
             label,
-            float(mixture[place]),
-            places[place],
-            place in looped,
-            tones[place] % SERIES if tones else 0,
+            float(mixture[index]),
+            centres[index],
+            index in looped,
+            tones[index] % SERIES if tones else 0,
         )
-        for place, label in enumerate(labels)
+        for index, label in enumerate(labels)
     ]
     return Graph(nodes, edges, _box(nodes))
 
 
 def style_of(frequency: float) -> str:
-    """How an edge is drawn.
+    """Return the style of an edge.
 
     >>> style_of(0.33), style_of(0.66), style_of(0.67)
     ('dotted', 'dashed', 'solid')
@@ -153,48 +153,48 @@ def style_of(frequency: float) -> str:
 
 
 def _circle(count: int) -> Iterator[complex]:
-    """Places for so many nodes, clockwise from the first on top; two stand side by side."""
+    """Yield node positions, clockwise from the top; two nodes are side by side."""
     radius = {1: 0.0, 2: 70.0}.get(count, max(115.0, 9.0 * count + 50.0))
-    first = pi if count == 2 else -pi / 2
-    for place in range(count):
-        angle = 2 * pi * place / count + first
+    start_angle = pi if count == 2 else -pi / 2
+    for index in range(count):
+        angle = 2 * pi * index / count + start_angle
         yield radius * complex(cos(angle), sin(angle))
 
 
-def _node(label: str, share: float, at: complex, looped: bool, tone: int) -> Node:
-    """A node with its label outside of the circle."""
-    outward = _unit(at) if at else -1j
-    text = at + outward * (NODE + (30 if looped else 9))
+def _node(label: str, share: float, centre: complex, looped: bool, tone: int) -> Node:
+    """Return a node with its label outside the circle."""
+    outward = _unit(centre) if centre else -1j
+    text = centre + outward * (NODE + (30 if looped else 9))
     across = outward.real
     anchor = "middle" if abs(across) < 0.15 else "start" if across > 0 else "end"
     down = 4.5 + 6 * outward.imag
-    return Node(label, short(label), share, at, text + complex(0, down), anchor, tone)
+    return Node(label, short(label), share, centre, text + complex(0, down), anchor, tone)
 
 
 def _arc(start: complex, end: complex) -> tuple[str, str]:
-    """A bent line between two nodes, and its head."""
+    """Return the paths of a curved edge between two nodes and of its head."""
     control = (start + end) / 2 + (end - start) * 1j * BEND
     begin = start + _unit(control - start) * NODE
     tip = end + _unit(control - end) * (NODE + 1)
-    back, head = _head(tip, _unit(tip - control))
-    return f"M{_xy(begin)}Q{_xy(control)} {_xy(back)}", head
+    line_end, head = _head(tip, _unit(tip - control))
+    return f"M{_xy(begin)}Q{_xy(control)} {_xy(line_end)}", head
 
 
-def _loop(at: complex) -> tuple[str, str]:
-    """A line from a node to itself, outside of the circle, and its head."""
-    outward = _unit(at) if at else -1j
-    left, right = (outward * complex(cos(turn), sin(turn)) for turn in (-0.55, 0.55))
-    begin, tip = at + left * NODE, at + right * (NODE + 1)
-    far = at + left * LOOP, at + right * LOOP
-    back, head = _head(tip, -right)
-    return f"M{_xy(begin)}C{_xy(far[0])} {_xy(far[1])} {_xy(back)}", head
+def _loop(centre: complex) -> tuple[str, str]:
+    """Return the paths of an edge from a node to itself and of its head."""
+    outward = _unit(centre) if centre else -1j
+    begin_side, end_side = (outward * complex(cos(turn), sin(turn)) for turn in (-0.55, 0.55))
+    begin, tip = centre + begin_side * NODE, centre + end_side * (NODE + 1)
+    far = centre + begin_side * LOOP, centre + end_side * LOOP
+    line_end, head = _head(tip, -end_side)
+    return f"M{_xy(begin)}C{_xy(far[0])} {_xy(far[1])} {_xy(line_end)}", head
 
 
 def _head(tip: complex, along: complex) -> tuple[complex, str]:
-    """Where the line ends that an arrowhead continues, and the head."""
-    back = tip - along * HEAD
+    """Return the end of the line at an arrowhead, and the head's path."""
+    base = tip - along * HEAD
     side = along * 1j * HEAD * 0.45
-    return back + along * 2, f"M{_xy(tip)}L{_xy(back + side)}L{_xy(back - side)}Z"
+    return base + along * 2, f"M{_xy(tip)}L{_xy(base + side)}L{_xy(base - side)}Z"
 
 
 def _unit(vector: complex) -> complex:
@@ -206,11 +206,16 @@ def _xy(point: complex) -> str:
 
 
 def _box(nodes: Sequence[Node]) -> tuple[float, float, float, float]:
-    """What the drawing covers, labels and loops with it."""
+    """Return the bounding box of nodes, labels and loops."""
     xs, ys = [], []
     for node in nodes:
-        width = LETTER * len(node.shown)
-        left = node.text.real - {"start": 0.0, "middle": width / 2, "end": width}[node.anchor]
-        xs += [left, left + width, node.at.real - LOOP, node.at.real + LOOP]
-        ys += [node.text.imag - 16, node.text.imag + 8, node.at.imag - LOOP, node.at.imag + LOOP]
+        width = LETTER * len(node.short_label)
+        x_start = node.text.real - {"start": 0.0, "middle": width / 2, "end": width}[node.anchor]
+        xs += [x_start, x_start + width, node.centre.real - LOOP, node.centre.real + LOOP]
+        ys += [
+            node.text.imag - 16,
+            node.text.imag + 8,
+            node.centre.imag - LOOP,
+            node.centre.imag + LOOP,
+        ]
     return min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)

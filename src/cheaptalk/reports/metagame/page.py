@@ -1,4 +1,4 @@
-"""Writing the pages of empirical games: one HTML file that needs nothing else."""
+"""Write pages on empirical games as self-contained HTML files."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from cheaptalk.equilibrium.analysis.estimation import (
     analyse_seats,
 )
 from cheaptalk.equilibrium.analysis.providers import providers_of_models
-from cheaptalk.equilibrium.analysis.selection import MANY, Selected, measures_shown, selected
+from cheaptalk.equilibrium.analysis.selection import MANY, Selected, selected, shown_metrics
 from cheaptalk.equilibrium.analysis.two_seats import SeatsAnalysis
 from cheaptalk.frames import match_frames
 from cheaptalk.frames.unscored import unscored
@@ -25,8 +25,8 @@ from cheaptalk.reports.charts.chart import Chart
 from cheaptalk.reports.charts.colours import tones_of
 from cheaptalk.reports.metagame.behaviour_figures import (
     concession_curves,
-    deal_histogram,
     demands,
+    instance_histogram,
     self_play_radar,
 )
 from cheaptalk.reports.metagame.parts import analysis_parts
@@ -43,14 +43,14 @@ from cheaptalk.text import capital
 
 
 class Played(NamedTuple):
-    """The matches behind some games.
+    """The matches of analysed games.
 
     Attributes:
-        store, study: where they are recorded.
-        frames: as :func:`.match_frames` makes them, with the measures that pages make use of.
-        sample: transcripts in the page, for each pairing and way of ending.
-        viewer: the address of a viewer, for links to all other transcripts.
-        others: studies whose matches are taken together with the study's.
+        store, study: the store and the study.
+        frames: the matches, as :func:`.match_frames` returns them, with the metrics of the page.
+        sample: the number of transcripts in the page for each pairing and ending.
+        viewer: the address of a viewer for links to other transcripts.
+        others: further studies whose matches are included.
     """
 
     store: Store
@@ -67,50 +67,50 @@ class Played(NamedTuple):
     def of(
         cls, store: Place, study: Named, *others: Named, sample: int = 1, viewer: str = VIEWER
     ) -> "Played":
-        """The matches of a study, with the measures that the page shows.
+        """Load the matches of a study with the metrics of the page.
 
         Args:
-            others: studies to take together with it; a match that is in several counts once.
+            others: further studies to include; a match of several studies counts once.
 
         Raises:
-            StoreError: there is no such study.
-            CheaptalkError: a game is not installed, or a measure failed.
+            StoreError: a study doesn't exist.
+            CheaptalkError: a game is not installed, or a metric failed.
         """
-        first, *rest = names = [name_of(one) for one in (study, *others)]
+        first, *rest = names = [name_of(name) for name in (study, *others)]
         with Store.opened(store) as opened:
             check_players(opened, names)
             frames = [
-                match_frames(opened, one, only=measures_shown(places_of(opened, one)))
-                for one in names
+                match_frames(opened, name, only=shown_metrics(places_of(opened, name)))
+                for name in names
             ]
         return cls(opened, first, _together(frames), sample, viewer, tuple(rest))
 
     @property
     def studies(self) -> tuple[str, ...]:
-        """The study and those taken together with it."""
+        """Return the study and the further studies."""
         return (self.study, *self.others)
 
     def analyses(
         self, games: Sequence[str] = (), **options: Unpack[AnalysisOptions]
     ) -> list[Analysis]:
-        """The games asked for, analysed; see :func:`.selected` and :func:`.analyse`."""
-        return [analyse(one, **options) for one in self.games(games)]
+        """Analyse the selected games; see :func:`.selected` and :func:`.analyse`."""
+        return [analyse(game, **options) for game in self.games(games)]
 
-    def games(self, wanted: Sequence[str] = ()) -> list[Selected]:
-        """The games asked for, with their matches; see :func:`.selected`."""
-        return selected(self.frames, wanted)
+    def games(self, names: Sequence[str] = ()) -> list[Selected]:
+        """Return the selected games with their matches; see :func:`.selected`."""
+        return selected(self.frames, names)
 
     @property
     def providers(self) -> dict[str, str]:
-        """Whose models played, by label, as far as their names say."""
+        """Return the provider of each label's model, as far as model names reveal it."""
         specs: dict[str, Any] = {}
-        for one in reversed(self.studies):
-            specs |= self.store.study(one, counted=False).spec.get("players", {})
+        for study in reversed(self.studies):
+            specs |= self.store.study(study, counted=False).spec.get("players", {})
         return providers_of_models(specs)
 
     @property
     def unscored(self) -> dict[str, int]:
-        """Matches that are no part of any payoff, by status."""
+        """Return the number of matches excluded from payoffs, by status."""
         counts: Counter[str] = Counter()
         for frame in self.frames.values():
             counts.update(unscored(frame))
@@ -125,61 +125,65 @@ def metagame_report(
     seed: int = 0,
     played: Played | None = None,
 ) -> None:
-    """Write a page on empirical games: their equilibria, graphs and measures, with intervals.
+    """Write a page on empirical games: equilibria, graphs and metrics with intervals.
 
-    It works offline; the same matches and seed give the same page. An existing file is replaced at
-    the end, whole.
+    The page works offline, and equal matches and seeds give equal pages. An existing file is
+    replaced atomically.
 
     Args:
-        name: of the study or file, for the heading.
+        name: the name of the study or file for the heading.
         analyses: the games, in order.
         out: the file to write.
-        seed: with which bootstrap games were drawn, to be stated.
-        played: the matches behind them, if there are any.
+        seed: the seed of the bootstrap draws, which the page reports.
+        played: the matches, if there are any.
 
     Raises:
         CheaptalkError: the file cannot be written.
     """
     conduct = _conduct(analyses, played)
-    tones = tones_of(label for one in analyses for label in one.labels)
+    tones = tones_of(label for analysis in analyses for label in analysis.labels)
     parts = [
-        _part(one.name, _by_choice, painted(analysis_parts(one, tones, conduct[one.name]), tones))
-        for one in analyses
+        _part(
+            analysis.name,
+            _by_choice,
+            painted(analysis_parts(analysis, tones, conduct[analysis.name]), tones),
+        )
+        for analysis in analyses
     ]
-    views = [one.selected.view for one in analyses if one.selected]
+    views = [analysis.selected.view for analysis in analyses if analysis.selected]
     methods = {title: text for view in views if view for title, text in view.methods.items()}
     _write("methods", parts, out, name, seed, played, analyses=analyses, by_game=methods)
 
 
 def _by_choice(_: object) -> Iterator[Shown]:
-    """If everybody chose a strategy to play here, whom would they choose, and how would they do?
+    """Which strategies do players choose at equilibrium, and how well do these perform?
 
-    Everybody sits in both seats. Deals are drawn again with replacement, and each draw's game is
-    solved anew: numbers are of the symmetric equilibrium of most entropy, and an interval holds
+    Each player acts in both seats. The bootstrap resamples instances and solves the game of each
+    draw. Numbers are for the maximum-entropy symmetric equilibrium, with intervals that contain
     95 % of the draws.
     """
     yield from ()
 
 
 def _by_seat(_: object) -> Iterator[Shown]:
-    """If one side chose who sits in the first seat, and the other who sits in the second."""
+    """One side chooses the strategy of the first seat, the other that of the second seat."""
     yield from ()
 
 
 def _part(
-    title: str, about: Callable[[object], Iterator[Shown]], shown: Iterable[Shown]
+    title: str, about: Callable[[object], Iterator[Shown]], parts: Iterable[Shown]
 ) -> MadePart:
-    return MadePart(RecipePart(capital(title), "", about), tuple(shown))
+    return MadePart(RecipePart(capital(title), "", about), tuple(parts))
 
 
 def _write(
     methods: str, parts: Sequence[MadePart], out: Path | str, name: str, seed: int,
-    played: Played | None, **shown: Any,
+    played: Played | None, **context: Any,
 ) -> None:  # fmt: skip
-    """Write a page on empirical games, with the template of its methods and what that takes."""
-    made = tuple(one.part for one in parts)
+    """Write a page on empirical games with a template for its methods."""
+    recipe_parts = tuple(part.part for part in parts)
     recipe = Recipe(
-        "metagame", "empirical games and their equilibria", "", made,
+        "metagame", "empirical games and their equilibria", "", recipe_parts,
         methods=f"metagame/{methods}.html.jinja", heading=f"The meta-game of “{name}”",
     )  # fmt: skip
     write_page(
@@ -193,54 +197,54 @@ def _write(
         transcripts=_transcripts(played) if played else "",
         store=played.store.title if played else "",
         seed=seed,
-        **shown,
+        **context,
     )
 
 
 def _conduct(analyses: Sequence[Analysis], played: Played | None) -> dict[str, list[Chart]]:
-    """How each game was played: concessions, and what its box says is worth drawing."""
-    rounds = _together([demands(played.store, one) for one in played.studies]) if played else {}
-    found: dict[str, list[Chart]] = {}
-    for one in analyses:
+    """Return the charts of play of each game."""
+    rounds = _together([demands(played.store, study) for study in played.studies]) if played else {}
+    charts: dict[str, list[Chart]] = {}
+    for analysis in analyses:
         panels: list[Chart | None] = []
-        if one.selected is not None:
-            frame, box = one.selected.frame, one.selected.box
-            if box in rounds:
-                panels.append(concession_curves(box, frame, rounds[box], one.labels))
-            if view := one.selected.view:
-                panels += [self_play_radar(frame, one.labels, radar) for radar in view.radars]
-                panels += [deal_histogram(frame, histogram) for histogram in view.histograms]
-        found[one.name] = [panel for panel in panels if panel]
-    return found
+        if analysis.selected is not None:
+            frame, game = analysis.selected.frame, analysis.selected.game_spec
+            if game in rounds:
+                panels.append(concession_curves(game, frame, rounds[game], analysis.labels))
+            if view := analysis.selected.view:
+                panels += [self_play_radar(frame, analysis.labels, radar) for radar in view.radars]
+                panels += [instance_histogram(frame, histogram) for histogram in view.histograms]
+        charts[analysis.name] = [panel for panel in panels if panel]
+    return charts
 
 
 def _transcripts(played: Played) -> str:
-    """A sample of the study's own transcripts, of each configuration where they are not many."""
+    """Return sampled transcripts, stratified by configuration if there are few."""
     store, study = played.store, played.study
     frames = match_frames(store, study, only=()) if played.others else played.frames
-    few = all(frame["configuration"].n_unique() <= MANY for frame in frames.values())
-    by = ("configuration",) if few else ()
-    return packed(store, study, sampled(frames, played.sample, Chance(study), by))
+    is_small = all(frame["configuration"].n_unique() <= MANY for frame in frames.values())
+    strata = ("configuration",) if is_small else ()
+    return packed(store, study, sampled(frames, played.sample, Chance(study), strata))
 
 
 def _together(frames: Sequence[Mapping[str, pl.DataFrame]]) -> dict[str, pl.DataFrame]:
-    """The rows of several studies as one frame a game; of a match that is in several, the first."""
-    found: dict[str, pl.DataFrame] = {}
+    """Combine the frames of several studies by game, without duplicate matches."""
+    combined: dict[str, pl.DataFrame] = {}
     for games in frames:
         for game, frame in games.items():
-            if game in found:
-                new = frame.join(found[game], on="match", how="anti")
-                found[game] = pl.concat([found[game], new], how="diagonal_relaxed")
+            if game in combined:
+                new = frame.join(combined[game], on="match_id", how="anti")
+                combined[game] = pl.concat([combined[game], new], how="diagonal_relaxed")
             else:
-                found[game] = frame
-    return found
+                combined[game] = frame
+    return combined
 
 
 def analyses_by_seat(
     played: Played, games: Sequence[str] = (), **options: Unpack[SeatsOptions]
 ) -> list[SeatsAnalysis]:
-    """The games asked for, by seat; see :func:`.selected` and :func:`.analyse_seats`."""
-    return [analyse_seats(one, **options) for one in selected(played.frames, games)]
+    """Analyse the selected games by seat; see :func:`.selected` and :func:`.analyse_seats`."""
+    return [analyse_seats(game, **options) for game in selected(played.frames, games)]
 
 
 def seats_report(
@@ -251,9 +255,9 @@ def seats_report(
     seed: int = 0,
     played: Played | None = None,
 ) -> None:
-    """Write a page on games of two seats: equilibria, payoff maps, every pair with intervals.
+    """Write a page on games of two seats: equilibria, payoff maps and pairs with intervals.
 
-    All arguments, and what is raised, are as for :func:`.metagame_report`.
+    See :func:`.metagame_report` for arguments and errors.
     """
-    parts = [_part(one.name, _by_seat, seats_parts(one)) for one in analyses]
+    parts = [_part(analysis.name, _by_seat, seats_parts(analysis)) for analysis in analyses]
     _write("seats_methods", parts, out, name, seed, played, analyses=analyses)

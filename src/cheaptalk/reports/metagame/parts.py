@@ -1,4 +1,4 @@
-"""The part of a meta-game's page on one game: who would be chosen, and how sure that is."""
+"""The part of a meta-game's page on one game: its equilibrium and the uncertainty."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -29,284 +29,310 @@ from cheaptalk.rules import counted, game_title
 from cheaptalk.text import capital, fixed
 
 SHOWN = 20
-"""Equilibria that the page lists."""
+"""The maximum number of equilibria on the page."""
 SURE = 0.95
 OF_DRAWS = "% of draws"
 AGAINST = "against."
-"""What stands before a rival's label in the name of a column of payoffs."""
+"""The prefix of payoff columns before the rival's label."""
 SHARE = (
-    "The probability of the strategy in the maximum-entropy symmetric Nash equilibrium: of the "
-    "mixtures x to which no strategy is a better reply than x itself, the one that maximises the "
-    "entropy (Li and Wellman 2024). Where several have equally much, as all pure ones do with "
-    "none, it is the one among them that pays most."
+    "The probability of the strategy in the maximum-entropy symmetric Nash equilibrium (Li and "
+    "Wellman 2024). If several equilibria have the same entropy, as all pure ones do, the one with "
+    "the highest payoff is selected."
 )
 PAYOFF = (
-    "What the strategy gets on average against a player who draws a strategy from the equilibrium."
+    "The mean payoff of the strategy against a player who draws a strategy from the equilibrium."
 )
 REGRET = (
-    "How much less strategy i gets against the equilibrium x than x gets against itself, "
-    "u(x, x) - u(i, x): at least 0, and 0 for strategies in the mixture."
+    "The payoff of the equilibrium x against itself minus that of strategy i against x, u(x, x) - "
+    "u(i, x): at least 0, and 0 for strategies in the mixture."
 )
 REPLY = (
-    "In what share of the draws the strategy is the only best reply to a rival, on the mean of all "
-    "rivals, itself among them. Ties count for nobody."
+    "The share of draws in which the strategy is the only best response to a rival, averaged over "
+    "all rivals, including itself. Ties do not count."
 )
 ORDER = (
     "Twice the smaller share of draws in which the lead is not positive, or not negative, with one "
-    "draw added: how easily other deals would have turned the order round, not that the lead "
-    "matters. The corrected one allows for as many comparisons as there are rows (Holm 1979)."
+    "draw added. It measures how easily other instances would reverse the order, not the size of "
+    "the lead. The corrected value accounts for the number of rows (Holm 1979)."
 )
 EXISTS = (
-    "In what share of draws there is an equilibrium in which the same strategies are played, and "
-    "in what share such a one is taken."
+    "The share of draws that have an equilibrium with the same strategies, and the share in which "
+    "such an equilibrium is selected."
 )
 GIVEN = (
-    "What the provider's offers give away, on the mean of each match's offers and by its own "
-    "valuation, against the equilibrium among providers. Matches in which it makes no offer do not "
-    "count (item bargaining, appendix K)."
+    "The value that the provider's offers give away, averaged over each match's offers and by its "
+    "own valuation, against the equilibrium among providers. Matches in which it makes no offer "
+    "are ignored (item bargaining, appendix K)."
 )
 PROVIDER_REPLY = (
-    "In what share of draws the row provider is a best reply to the column provider; providers "
-    "that are equally good share a draw, so that each column sums to 100 (item bargaining, table "
-    "14)."
+    "The share of draws in which the row provider is a best response to the column provider. "
+    "Equally good providers share a draw, so each column sums to 100 (item bargaining, table 14)."
 )
 VARIANCE = (
-    "What the cell alone would add to the variance of all regrets, as a share of the sum over "
-    "cells; to first order, and with the strategies of the equilibrium taken to be known. Matches "
-    "are proposed where each takes most of it away (Neyman's allocation; Cochran 1977, section "
-    "5.5). Where cells share deals, the same new deals for several cells are tried too, and what "
-    "deals do to all cells alike is allowed for."
+    "The contribution of the cell to the variance of all regrets, as a share of the sum over "
+    "cells, to first order and for a fixed support. Matches are proposed where each reduces it "
+    "most (Neyman's allocation; Cochran 1977, section 5.5). If cells share instances, designs with "
+    "the same new instances in several cells are also considered, and common effects of instances "
+    "are taken into account."
 )
 
 
-def spread_out(key: str, one: Spread, *, mean: bool = True) -> dict[str, float | None]:
-    """A number over draws as the columns of a table: its interval holds 95 % of the draws.
+def spread_out(key: str, spread: Spread, *, mean: bool = True) -> dict[str, float | None]:
+    """Return a number over draws as columns of a table, with its 95 % interval.
 
     Args:
         key: the column.
-        one: the number.
-        mean: whether it is the mean over draws; else, that of all matches.
+        spread: the number.
+        mean: whether to show the mean over draws rather than the estimate.
     """
-    value = number(one) if mean or one.estimate is None else one.estimate
-    if one.estimate is None and one.mean is None:
+    value = number(spread) if mean or spread.estimate is None else spread.estimate
+    if spread.estimate is None and spread.mean is None:
         return {key: None, key + LOW: None, key + HIGH: None, key + ERROR: None}
-    low = None if one.low is None else min(one.low, value)
-    high = None if one.high is None else max(one.high, value)
-    return {key: finite(value), key + LOW: low, key + HIGH: high, key + ERROR: one.error}
+    low = None if spread.low is None else min(spread.low, value)
+    high = None if spread.high is None else max(spread.high, value)
+    return {key: finite(value), key + LOW: low, key + HIGH: high, key + ERROR: spread.error}
 
 
 def analysis_parts(
-    one: Analysis, tones: Mapping[str, int], conduct: Sequence[Chart] = ()
+    analysis: Analysis, tones: Mapping[str, int], conduct: Sequence[Chart] = ()
 ) -> Iterator[Shown]:
-    """All that a page shows of a game.
+    """Yield all parts of a game's page.
 
     Args:
-        one: the game, analysed.
+        analysis: the analysed game.
         tones: the colour of each strategy.
-        conduct: charts of how it was played.
+        conduct: charts of play.
     """
-    prefix = anchor(one.name)
-    yield answer(one)
+    prefix = anchor(analysis.name)
+    yield answer(analysis)
     yield Charts(
-        f"{prefix}-choice", "Who would be chosen",
-        [figures.mixture_bars(one), figures.regret_ranking(one)],
-        " ".join(filter(None, (_played_text(one), HOW_DRAWN if one.draws else ""))),
+        f"{prefix}-choice", "Equilibrium",
+        [figures.mixture_bars(analysis), figures.regret_ranking(analysis)],
+        " ".join(filter(None, (_played_text(analysis), HOW_DRAWN if analysis.draws else ""))),
     )  # fmt: skip
-    yield strategies(one, prefix)
-    if one.gaps:
-        yield _order(one, prefix)
-    yield best_replies(one, tones, prefix)
+    yield strategies(analysis, prefix)
+    if analysis.gaps:
+        yield _order(analysis, prefix)
+    yield best_responses(analysis, tones, prefix)
     yield Charts(
-        f"{prefix}-payoffs", "Payoffs", [figures.payoff_map(one)],
-        "What the strategy on the left gets against the one on top.", wide=True,
+        f"{prefix}-payoffs", "Payoffs", [figures.payoff_map(analysis)],
+        "The payoff of the row strategy against the column strategy.", wide=True,
     )  # fmt: skip
-    yield _payoffs(one, prefix)
-    yield _equilibria(one, prefix)
-    yield from _ratings(one, prefix)
-    yield from readings(one, prefix)
-    if one.providers:
-        yield from providers(one, one.providers, prefix)
+    yield _payoffs(analysis, prefix)
+    yield _equilibria(analysis, prefix)
+    yield from _ratings(analysis, prefix)
+    yield from readings(analysis, prefix)
+    if analysis.providers:
+        yield from providers(analysis, analysis.providers, prefix)
     if conduct:
-        about = one.selected.view.about_figures if one.selected and one.selected.view else ""
-        yield Charts(
-            f"{prefix}-conduct", "How they played", [*conduct], f"{CONDUCT} {about}".strip()
+        about = (
+            analysis.selected.view.about_figures
+            if analysis.selected and analysis.selected.view
+            else ""
         )
-    if one.next_cells is not None:
-        yield _next(one, one.next_cells, prefix)
+        yield Charts(f"{prefix}-conduct", "Play", [*conduct], f"{CONDUCT} {about}".strip())
+    if analysis.next_cells is not None:
+        yield _next(analysis, analysis.next_cells, prefix)
 
 
-HOW_DRAWN = "Dots are means over draws of the deals, whiskers hold 95 % of the draws."
+HOW_DRAWN = "Dots are means over bootstrap draws; whiskers contain 95 % of the draws."
 CONDUCT = (
-    "Demands are means of the offers that are still made in a round, with 95 % intervals clustered "
-    "by deal: matches that end early drop out, and so a mean can rise although nobody asks for "
-    "more."
+    "Demands are means of the offers made in a round, with 95 % intervals clustered by instance. "
+    "Matches that end early drop out, so a mean can rise although no player increases its demand."
 )
 
 
-def answer(one: Analysis) -> Answer:
-    """The equilibrium of the mean payoffs, and how sure it is."""
-    shares = one.against("mixture")
-    order = sorted(range(len(one.labels)), key=lambda at: -(shares[at].estimate or 0.0))
-    first = order[0]
-    low = None if one.uncertain else shares[first].low
-    told = [
-        f"{called(one.labels[at])} {_percent(shares[at], drawn=low is not None)}"
-        for at in order if (shares[at].estimate or 0.0) >= 0.005
+def answer(analysis: Analysis) -> Answer:
+    """Return the equilibrium of the mean payoffs and its uncertainty."""
+    shares = analysis.against("mixture")
+    order = sorted(range(len(analysis.labels)), key=lambda index: -(shares[index].estimate or 0.0))
+    top_strategy = order[0]
+    low = None if analysis.uncertain else shares[top_strategy].low
+    shares_text = [
+        f"{called(analysis.labels[index])} {_percent(shares[index], with_interval=low is not None)}"
+        for index in order if (shares[index].estimate or 0.0) >= 0.005
     ][:4]  # fmt: skip
-    who = f"people choose {', '.join(told)}"
-    if len(told) == 1 and (shares[first].estimate or 0.0) >= 0.995:
-        who = f"everybody chooses {called(one.labels[first])}"
-    caution = "".join(f" {sentence}." for sentence in one.cautions)
+    choice = f"people choose {', '.join(shares_text)}"
+    if len(shares_text) == 1 and (shares[top_strategy].estimate or 0.0) >= 0.995:
+        choice = f"everyone chooses {called(analysis.labels[top_strategy])}"
+    caution = "".join(f" {sentence}." for sentence in analysis.cautions)
     if low is not None and low <= 0:
-        said = f"Whom people choose at equilibrium cannot be told yet: {', '.join(told)}"
-        if max(one.tied.values(), default=0.0) < 1:
-            said += "; more matches may tell (cheaptalk metagame --next lists them)"
+        conclusion = f"The choice at equilibrium is still uncertain: {', '.join(shares_text)}"
+        if max(analysis.tied.values(), default=0.0) < 1:
+            conclusion += "; more matches may help (cheaptalk metagame --propose lists them)"
         return Answer(
-            f"{said}. Shares are of the equilibrium of the mean payoffs, with 95 % of the draws."
-            f"{caution}",
-            f"cannot be told yet: {', '.join(told)}",
+            f"{conclusion}. Shares refer to the equilibrium of the mean payoffs, with 95 % of "
+            f"the draws.{caution}",
+            f"still uncertain: {', '.join(shares_text)}",
         )
-    means = low is None or one.game.few
-    at = "At the equilibrium of the mean payoffs, " if means else "At equilibrium "
-    return Answer(f"{at}{who}.{caution}{_others(one)}", ", ".join(told))
+    means = low is None or analysis.game.few_instances
+    intro = "At the equilibrium of the mean payoffs, " if means else "At equilibrium "
+    return Answer(f"{intro}{choice}.{caution}{_other_equilibria(analysis)}", ", ".join(shares_text))
 
 
-def _others(one: Analysis) -> str:
-    """That there are other equilibria, and why not they are told; empty where there are none."""
-    components = one.found.components
-    if len(components) == 1 and components[0].isolated and one.found.complete:
+def _other_equilibria(analysis: Analysis) -> str:
+    """Describe further equilibria and the selection rule; empty if there are none."""
+    components = analysis.solution.components
+    if len(components) == 1 and components[0].isolated and analysis.solution.complete:
         return ""
-    taken = "the one of most entropy"
-    if one.tied_entropy > 1:
-        taken = "of those of most entropy, the one that pays most"
-    return f" The mean payoffs have {one.found_in_words}; {taken} is taken."
+    rule = "the one with maximum entropy"
+    if analysis.tied_entropy > 1:
+        rule = "of those with maximum entropy, the one with the highest payoff"
+    return f" The mean payoffs have {analysis.count_in_words}; {rule} is selected."
 
 
-def _percent(one: Spread, *, drawn: bool) -> str:
-    """A probability at the equilibrium of the mean payoffs, with the interval of the draws."""
-    value = one.estimate or 0.0
-    said = f"{100 * value:.0f} %"
-    if not drawn or one.low is None or one.high is None or one.low == one.high == value:
-        return said
-    return f"{said} ({100 * min(one.low, value):.0f} to {100 * max(one.high, value):.0f})"
+def _percent(spread: Spread, *, with_interval: bool) -> str:
+    """Format a probability at the equilibrium of the mean payoffs, with its interval."""
+    value = spread.estimate or 0.0
+    text = f"{100 * value:.0f} %"
+    if (
+        not with_interval
+        or spread.low is None
+        or spread.high is None
+        or spread.low == spread.high == value
+    ):
+        return text
+    return f"{text} ({100 * min(spread.low, value):.0f} to {100 * max(spread.high, value):.0f})"
 
 
-def _played_text(one: Analysis) -> str:
-    """How many strategies, matches and deals there are."""
-    if one.selected is None:
+def _played_text(analysis: Analysis) -> str:
+    """Describe the numbers of strategies, matches and instances."""
+    if analysis.selected is None:
         return ""
-    mixed = one.selected.configurations
-    alike = f", the configurations {', '.join(mixed)} weighing alike" if len(mixed) > 1 else ""
-    upto = f" to {one.game.most:,}" if one.game.most > one.game.fewest else ""
-    said = (
-        f"{game_title(one.selected.box)}{alike}: {counted(len(one.labels), 'strategy')}, "
-        f"{counted(one.matches, 'match')}, from {counted(one.game.fewest, 'deal')} a cell{upto}."
+    mixed = analysis.selected.configurations
+    alike = f", the configurations {', '.join(mixed)} with equal weights" if len(mixed) > 1 else ""
+    upto = (
+        f" to {analysis.game.max_instances:,}"
+        if analysis.game.max_instances > analysis.game.min_instances
+        else ""
     )
-    if one.game.one_sided:
-        cells = counted(len(one.game.one_sided), "cell")
-        said += f" In {cells} the players only ever sat in one order, which counts as both."
-    return f"{said} Settings: {one.selected.settings}. {one.selected.apart}".strip()
+    text = (
+        f"{game_title(analysis.selected.game_spec)}{alike}: "
+        f"{counted(len(analysis.labels), 'strategy')}, "
+        f"{counted(analysis.matches, 'match')}, from "
+        f"{counted(analysis.game.min_instances, 'instance')} a "
+        f"cell{upto}."
+    )
+    if analysis.game.one_sided:
+        cells = counted(len(analysis.game.one_sided), "cell")
+        text += f" In {cells} the players always sat in one order, which counts for both."
+    return f"{text} Settings: {analysis.selected.settings}. {analysis.selected.seats_note}".strip()
 
 
-def strategies(one: Analysis, prefix: str) -> ReportTable:
-    """Each strategy at equilibrium: its share, its regret, what it gets."""
-    shares, regrets = one.against("mixture"), one.against("regret")
+def strategies(analysis: Analysis, prefix: str) -> ReportTable:
+    """Return the table of strategies at equilibrium: share, regret and payoff."""
+    shares, regrets = analysis.against("mixture"), analysis.against("regret")
     rows = [
-        {"strategy": one.labels[at], "reply": 100 * one.answering[at]}
-        | spread_out("share", shares[at])
-        | spread_out("payoff", one.gets[at])
-        | spread_out("regret", regrets[at])
-        for at in one.ranking
+        {"strategy": analysis.labels[index], "reply": 100 * analysis.answering[index]}
+        | spread_out("share", shares[index])
+        | spread_out("payoff", analysis.equilibrium_payoffs[index])
+        | spread_out("regret", regrets[index])
+        for index in analysis.ranking
     ]
-    unsure = (f"There are no intervals: {one.unsure}.",) if one.unsure else ()
-    means = "Means over draws, with 95 % of the draws." if one.draws else "Of the mean payoffs."
+    unsure = (
+        (f"There are no intervals: {analysis.no_draws_reason}.",)
+        if analysis.no_draws_reason
+        else ()
+    )
+    means = (
+        "Means over draws, with 95 % of the draws." if analysis.draws else "Of the mean payoffs."
+    )
     return ReportTable(
         f"{prefix}-strategies", "Strategies", pl.DataFrame(rows, infer_schema_length=None),
         (
             Header("strategy", "Strategy"),
             Header("share", "Share", "of the equilibrium", 3, SHARE),
-            Header("regret", "Regret", figures.unit_of(one), one.places, REGRET),
-            Header("payoff", "Payoff", "against the equilibrium", one.places, PAYOFF),
-            Header("reply", "Best reply", "% of draws, over rivals", 1, REPLY),
+            Header("regret", "Regret", figures.unit_of(analysis), analysis.payoff_decimals, REGRET),
+            Header("payoff", "Payoff", "against the equilibrium", analysis.payoff_decimals, PAYOFF),
+            Header("reply", "Best response", "% of draws, over rivals", 1, REPLY),
         ),
-        means, (*unsure, *(f"{said}." for said in one.warnings)),
+        means, (*unsure, *(f"{warning}." for warning in analysis.warnings)),
     )  # fmt: skip
 
 
-def _order(one: Analysis, prefix: str) -> ReportTable:
+def _order(analysis: Analysis, prefix: str) -> ReportTable:
     rows = [
         {"ahead": gap.ahead, "behind": gap.behind, "p": gap.p, "corrected": gap.corrected}
         | spread_out("lead", gap.lead)
-        for gap in one.gaps
+        for gap in analysis.gaps
     ]
     return ReportTable(
-        f"{prefix}-order", "Is the order sure?", pl.DataFrame(rows, infer_schema_length=None),
+        f"{prefix}-order", "Uncertainty of the order", pl.DataFrame(rows, infer_schema_length=None),
         (
             Header("ahead", "Ahead"), Header("behind", "Behind"),
-            Header("lead", "Lead", figures.unit_of(one), one.places),
+            Header("lead", "Lead", figures.unit_of(analysis), analysis.payoff_decimals),
             Header("p", "p", "two-sided", 3, ORDER),
             Header("corrected", "p corrected", "Holm's rule", 3),
         ),
-        "Each strategy against the next by regret, draw by draw.",
+        "The difference in regret between each strategy and the next one, by draw.",
     )  # fmt: skip
 
 
-def best_replies(one: Analysis, tones: Mapping[str, int], prefix: str) -> Drawing:
-    """The best-response graph."""
-    shares, replies = [*map(number, one.against("mixture"))], one.responses
+def best_responses(analysis: Analysis, tones: Mapping[str, int], prefix: str) -> Drawing:
+    """Return the best-response graph."""
+    shares, replies = [*map(number, analysis.against("mixture"))], analysis.responses
     graph = best_response_graph(
-        one.labels, replies.payoffs, replies.alone, shares, [tones[label] for label in one.labels]
+        analysis.labels,
+        replies.payoffs,
+        replies.unique,
+        shares,
+        [tones[label] for label in analysis.labels],
     )
     often = (
-        ": dotted where it is one in up to 33 % of draws, dashed up to 66 %, solid above"
-        if one.draws else ""
+        ": dotted up to 33 % of draws, dashed up to 66 %, solid above"
+        if analysis.draws else ""
     )  # fmt: skip
     tied = "; ".join(
-        f"{label} in {100 * share:.1f} % of draws" for label, share in one.tied.items()
+        f"{label} in {100 * share:.1f} % of draws" for label, share in analysis.tied.items()
     )
-    ties = f" Ties are not drawn: several replies are best against {tied}." if tied else ""
+    ties = f" Ties are not shown: several responses are best against {tied}." if tied else ""
     return Drawing(
-        f"{prefix}-best-responses", "Who answers whom best", graph.svg(),
-        f"An arrow leads from a strategy to its best reply{often}. The stronger it is, the more "
-        f"the reply gets; the fuller a node, the larger its share at equilibrium.{ties}",
+        f"{prefix}-best-responses", "Best-response graph", graph.svg(),
+        f"An arrow points from a strategy to its best response{often}. Stronger arrows mean higher "
+        f"payoffs; fuller nodes mean larger shares at equilibrium.{ties}",
     )  # fmt: skip
 
 
-def _payoffs(one: Analysis, prefix: str) -> ReportTable:
-    counts, deals = one.game.counts(), one.game.deals()
+def _payoffs(analysis: Analysis, prefix: str) -> ReportTable:
+    counts, instances = analysis.game.counts(), analysis.game.instances()
     rows = []
-    for i, label in enumerate(one.labels):
+    for i, label in enumerate(analysis.labels):
         row: dict[str, Any] = {"strategy": label}
-        for j, rival in enumerate(one.labels):
-            row |= spread_out(AGAINST + rival, one.payoffs[i][j], mean=False)
+        for j, rival in enumerate(analysis.labels):
+            row |= spread_out(AGAINST + rival, analysis.payoffs[i][j], mean=False)
             row |= {
                 f"{AGAINST}{rival}{COUNT}": int(counts[i, j]) or None,
-                f"{AGAINST}{rival}{CLUSTERS}": int(deals[i, j]) or None,
+                f"{AGAINST}{rival}{CLUSTERS}": int(instances[i, j]) or None,
                 f"{AGAINST}{rival}{WANTED}": None,
             }
         rows.append(row)
 
     def cell(row: Mapping[str, Any], key: str) -> Lead | None:
-        return figures.lead(one, row["strategy"], key.removeprefix(AGAINST))
+        return figures.lead(analysis, row["strategy"], key.removeprefix(AGAINST))
 
     return ReportTable(
-        f"{prefix}-payoffs", "Payoffs against each other",
+        f"{prefix}-payoffs", "Payoffs by opponent",
         pl.DataFrame(rows, infer_schema_length=None),
         (
             Header("strategy", "Strategy"),
-            *(Header(AGAINST + rival, f"against {rival}", "", 2) for rival in one.labels),
+            *(Header(AGAINST + rival, f"against {rival}", "", 2) for rival in analysis.labels),
         ),
-        "Means of all matches over both seats, with 95 % of the draws. A number leads to the "
-        "matches in which the strategy on the left sits first.",
-        cells=cell, counts=("match", "deal"),
+        "Means of all matches over both seats, with 95 % of the draws. Numbers link to the "
+        "matches in which the row strategy sits first.",
+        cells=cell, counts=("match", "instance"),
     )  # fmt: skip
 
 
-def _equilibria(one: Analysis, prefix: str) -> ReportTable:
-    payoffs, rows = one.game.payoffs(), []
-    for component, recurrence in zip(one.found.components[:SHOWN], one.recurring, strict=False):
+def _equilibria(analysis: Analysis, prefix: str) -> ReportTable:
+    payoffs, rows = analysis.game.payoffs(), []
+    for component, recurrence in zip(
+        analysis.solution.components[:SHOWN], analysis.recurring, strict=False
+    ):
         point = component.point
-        mixture = (f"{called(one.labels[at])} {point.mixture[at]:.3f}" for at in point.support)
+        mixture = (
+            f"{called(analysis.labels[index])} {point.mixture[index]:.3f}"
+            for index in point.support
+        )
         rows.append(
             {
                 "mixture": ", ".join(mixture), "payoff": point.payoff,
@@ -314,83 +340,83 @@ def _equilibria(one: Analysis, prefix: str) -> ReportTable:
                 "exists": 100 * recurrence.exists if recurrence else None,
                 "taken": 100 * recurrence.chosen if recurrence else None,
                 "extent": "a single point" if component.isolated
-                else "a continuum; this is its point of most entropy",
+                else "a continuum; this is its maximum-entropy point",
             }
         )  # fmt: skip
-    drawn = (
-        Header("exists", "Exists", OF_DRAWS, 1, EXISTS), Header("taken", "Taken", OF_DRAWS, 1),
+    draw_columns = (
+        Header("exists", "Exists", OF_DRAWS, 1, EXISTS), Header("taken", "Selected", OF_DRAWS, 1),
     )  # fmt: skip
-    sentences = (one.found_in_words, one.choice_in_words, one.reach_in_words)
-    dominated = [one.dominated_in_words] if one.dominated else []
+    sentences = (analysis.count_in_words, analysis.choice_in_words, analysis.reach_in_words)
+    dominated = [analysis.dominated_in_words] if analysis.dominated else []
     return ReportTable(
         f"{prefix}-equilibria", "Equilibria of the mean payoffs",
         pl.DataFrame(rows, infer_schema_length=None),
         (
-            Header("mixture", "Mixture"), Header("payoff", "Payoff", "", one.places),
-            *(() if one.uncertain else drawn), Header("entropy", "Entropy", "nats", 3),
-            Header("regret", "Regret", about="How far it is from an exact equilibrium."),
+            Header("mixture", "Mixture"), Header("payoff", "Payoff", "", analysis.payoff_decimals),
+            *(() if analysis.uncertain else draw_columns), Header("entropy", "Entropy", "nats", 3),
+            Header("regret", "Regret", about="The distance from an exact equilibrium."),
             Header("extent", "Extent"),
         ),
-        " ".join([f"{said}." for said in sentences if said] + dominated),
+        " ".join([f"{sentence}." for sentence in sentences if sentence] + dominated),
     )  # fmt: skip
 
 
-def _ratings(one: Analysis, prefix: str) -> Iterator[ReportTable | Text]:
-    """How the ratings people know would rank the strategies."""
-    ranked = one.rankings
-    regrets = one.against("regret")
+def _ratings(analysis: Analysis, prefix: str) -> Iterator[ReportTable | Text]:
+    """Yield the tables of common ratings."""
+    ranked = analysis.rankings
+    regrets = analysis.against("regret")
     rows: list[dict[str, Any]] = [
-        {"strategy": one.labels[at]} | spread_out("regret", regrets[at])
-        | {rating.kind.name: rating.values[at] for rating in ranked.ratings}
-        | {f"{rating.kind.name}.bold": at in rating.first for rating in ranked.ratings}
-        for at in one.ranking
+        {"strategy": analysis.labels[index]} | spread_out("regret", regrets[index])
+        | {rating.kind.name: rating.values[index] for rating in ranked.ratings}
+        | {f"{rating.kind.name}.bold": index in rating.top for rating in ranked.ratings}
+        for index in analysis.ranking
     ]  # fmt: skip
     absent = tuple(f"{name} is missing: {why}." for name, why in ranked.absent.items())
     yield ReportTable(
-        f"{prefix}-ratings", "How the ratings people know would rank them",
+        f"{prefix}-ratings", "Other ratings",
         pl.DataFrame(rows, infer_schema_length=None),
         (
             Header("strategy", "Strategy"),
-            Header("regret", "Regret", figures.unit_of(one), one.places),
+            Header("regret", "Regret", figures.unit_of(analysis), analysis.payoff_decimals),
             *(
-                Header(kind.name, kind.name, kind.about, kind.places, kind.meaning)
+                Header(kind.name, kind.name, kind.about, kind.decimals, kind.meaning)
                 for kind in (rating.kind for rating in ranked.ratings)
             ),
         ),
-        "By the means of all matches, without intervals. None of these asks what people would "
-        "choose, so each may put first what nobody would send.", absent,
+        "Computed from all matches, without intervals. These ratings ignore the equilibrium, so "
+        "the best-rated strategy need not be in it.", absent,
     )  # fmt: skip
     if ranked.ratings and ranked.pairs:
         turned = [
             {
-                "rating": rating.kind.name, "turned": len(rating.against),
-                "first": ", ".join(one.labels[at] for at in rating.first),
-                "among": ", ".join(f"{up} before {down}" for up, down in rating.against[:3])
-                or "none: it agrees with regret",
+                "rating": rating.kind.name, "turned": len(rating.disagreements),
+                "first": ", ".join(analysis.labels[index] for index in rating.top),
+                "among": ", ".join(f"{up} before {down}" for up, down in rating.disagreements[:3])
+                or "none",
             }
             for rating in ranked.ratings
         ]  # fmt: skip
         yield ReportTable(
             f"{prefix}-disagreements", "Where ratings disagree with regret", pl.DataFrame(turned),
             (
-                Header("rating", "Rating"), Header("first", "Puts first"),
-                Header("turned", "Pairs turned round", f"of {ranked.pairs}", 0),
-                Header("among", "Among them"),
+                Header("rating", "Rating"), Header("first", "Top strategy"),
+                Header("turned", "Reversed pairs", f"of {ranked.pairs}", 0),
+                Header("among", "Examples"),
             ),
         )  # fmt: skip
 
 
-def readings(one: Analysis, prefix: str) -> Iterator[ReportTable]:
-    """The metrics at and against the equilibrium."""
-    for reading in one.readings:
+def readings(analysis: Analysis, prefix: str) -> Iterator[ReportTable]:
+    """Yield the tables of metrics at and against the equilibrium."""
+    for reading in analysis.readings:
         titles = [column.title for column in reading.columns]
         rows: list[dict[str, Any]] = [{"strategy": "the equilibrium itself"}]
-        rows += [{"strategy": one.labels[at]} for at in one.ranking]
+        rows += [{"strategy": analysis.labels[index]} for index in analysis.ranking]
         for title in titles:
-            against = one.against(title)
-            rows[0] |= spread_out(title, one.at_equilibrium(title))
-            for row, at in zip(rows[1:], one.ranking, strict=True):
-                row |= spread_out(title, against[at])
+            against = analysis.against(title)
+            rows[0] |= spread_out(title, analysis.at_equilibrium(title))
+            for row, index in zip(rows[1:], analysis.ranking, strict=True):
+                row |= spread_out(title, against[index])
         yield ReportTable(
             f"{prefix}-{anchor(reading.title).lower()}", reading.title,
             pl.DataFrame(rows, infer_schema_length=None),
@@ -402,71 +428,76 @@ def readings(one: Analysis, prefix: str) -> Iterator[ReportTable]:
         )  # fmt: skip
 
 
-def providers(one: Analysis, among: Providers, prefix: str) -> Iterator[ReportTable | Text]:
-    """The game among providers, in both readings."""
-    members = "; ".join(f"{name} has {', '.join(of)}" for name, of in among.members.items())
-    left = (
-        f" Without a provider and left out: {', '.join(among.left_out)}." if among.left_out else ""
+def providers(analysis: Analysis, among: Providers, prefix: str) -> Iterator[ReportTable | Text]:
+    """Yield the tables of the game among providers, in both constructions."""
+    members = "; ".join(f"{name} has {', '.join(labels)}" for name, labels in among.members.items())
+    left_out = (
+        f" Strategies without a provider are omitted: {', '.join(among.left_out)}."
+        if among.left_out
+        else ""
     )
     for reading in among.readings:
         rows = []
-        for at, provider in enumerate(among.members):
-            row: dict[str, Any] = {"provider": provider} | spread_out("share", reading.shares[at])
-            if reading.given is not None:
-                row |= spread_out("given", reading.given[at])
+        for index, provider in enumerate(among.members):
+            row: dict[str, Any] = {"provider": provider} | spread_out(
+                "share", reading.shares[index]
+            )
+            if reading.value_given is not None:
+                row |= spread_out("given", reading.value_given[index])
             for rival, spread, share in zip(
-                among.members, reading.payoffs[at], reading.responses[at], strict=True
+                among.members, reading.payoffs[index], reading.responses[index], strict=True
             ):
                 row |= spread_out(AGAINST + rival, spread) | {f"reply.{rival}": 100 * share}
             rows.append(row)
-        given = (Header("given", "Value given", "at equilibrium", 1, GIVEN),)
+        given_column = (Header("given", "Value given", "at equilibrium", 1, GIVEN),)
         several = (
-            f" Some pair has several such equilibria in {100 * reading.several:.1f} % of draws; "
-            "the first that was found is taken." if reading.several else ""
+            f" A pair has several such equilibria in up to {100 * reading.several:.1f} % of draws; "
+            "the first one is used." if reading.several else ""
         )  # fmt: skip
         yield ReportTable(
             f"{prefix}-providers-{reading.name}", f"Providers: {reading.title}",
             pl.DataFrame(rows, infer_schema_length=None),
             (
                 Header("provider", "Provider"), Header("share", "Share", "of the equilibrium", 3),
-                *(given if reading.given is not None else ()),
-                *(Header(AGAINST + rival, rival, "", one.places, group="Payoff against")
+                *(given_column if reading.value_given is not None else ()),
+                *(Header(AGAINST + rival, rival, "", analysis.payoff_decimals,
+                group="Payoff against")
                   for rival in among.members),
-                *(Header(f"reply.{rival}", rival, OF_DRAWS, 1, PROVIDER_REPLY * (not at),
-                         group="Best reply to")
-                  for at, rival in enumerate(among.members)),
+                *(Header(f"reply.{rival}", rival, OF_DRAWS, 1, PROVIDER_REPLY * (not index),
+                         group="Best response to")
+                  for index, rival in enumerate(among.members)),
             ),
-            f"If each provider chose among its own strategies: {members}.{left} "
+            f"Each provider chooses among its own strategies: {members}.{left_out} "
             f"{reading.about}{several}",
         )  # fmt: skip
-    for what, why in among.absent.items():
-        yield Text(f"{capital(what)} is missing", f"{capital(why)}.")
+    for missing, why in among.absent.items():
+        yield Text(f"{capital(missing)} is missing", f"{capital(why)}.")
 
 
-def _next(one: Analysis, plan: NextCells | str, prefix: str) -> ReportTable | Text:
-    """Where to play next: cells and how many matches of each."""
+def _next(analysis: Analysis, plan: NextCells | str, prefix: str) -> ReportTable | Text:
+    """Return the proposed cells and their numbers of matches."""
     if isinstance(plan, str):
         return Text("Where to play next", f"No cells can be proposed: {plan}.")
     total = int(plan.cells["add_matches"].sum())
     shared = (
-        " Cells share deals here, so new deals are to be shared too: the same ones for all cells "
-        "that get some, those included that tie with these on every deal." if plan.paired else ""
+        " Because cells share instances, play the same new instances in all proposed cells."
+        if plan.paired else ""
     )  # fmt: skip
-    sample = [Header("sample", "Configuration")] if len(one.game.samples) > 1 else []
+    sample = [Header("sample", "Configuration")] if len(analysis.game.samples) > 1 else []
     return ReportTable(
         f"{prefix}-next", "Where to play next",
         plan.cells.with_columns(100 * pl.col("variance")),
         (
             Header("row", "Strategy"), Header("column", "Against"), *sample,
             Header("add_matches", "Matches", "to add", 0),
-            Header("add_deals", "Deals", "to add", 0), Header("deals", "Deals", "so far", 0),
-            Header("variance", "Of the variance", "%", 1, VARIANCE),
+            Header("add_instances", "Instances", "to add", 0), Header("instances", "Instances",
+            "so far", 0),
+            Header("variance", "Share of variance", "%", 1, VARIANCE),
             Header("even_matches", "Matches", "if spread evenly", 0),
         ),
-        f"{counted(total, 'match')} more make the regrets most certain if they are played so: the "
-        "standard error of all regrets (the root of the variances summed over strategies) is "
-        f"{fixed(plan.error, 2)} now, and would be {fixed(plan.planned, 2)} so, or "
-        f"{fixed(plan.even, 2)} if they were spread evenly, on the same number of deals in all "
-        f"cells.{shared} An even design needs {counted(round(plan.even_matches), 'match')} for as "
-        "much.",
+        f"This design with {counted(total, 'match')} reduces the standard error of all regrets "
+        "(the root of the sum of variances over strategies) from "
+        f"{fixed(plan.error, 2)} to {fixed(plan.planned, 2)}. An even design with equal numbers of "
+        f"instances in all cells would reach {fixed(plan.even, 2)}, and would need "
+        f"{counted(round(plan.even_matches), 'match')} for the same error.{shared}",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Two studies side by side: what changed, on the same deals where both played them."""
+"""The recipe that compares two studies, on the same instances if both played them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from cheaptalk.reports.recipes.study_differences import (
 from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable
 from cheaptalk.reports.study.scores import GameScores
-from cheaptalk.rules import CheaptalkError, counted, game_box, game_title, suggest
+from cheaptalk.rules import CheaptalkError, counted, game_title, get_game, suggest
 from cheaptalk.statistics import holm
 from cheaptalk.studies.lookup import Named, Place, name_of, reads_study
 from cheaptalk.text import capital, fixed, plain
@@ -43,29 +43,29 @@ def compare(
     renamed: Mapping[str, str] | None = None,
     as_published: bool = False,
 ) -> Findings:
-    """How a study's numbers differ from another's; see :func:`comparison`.
+    """Compare the results of two studies; see :func:`comparison`.
 
     Args:
         store: where the studies are recorded.
         study: the first one's name.
         other: the second; differences are it less the first.
         other_store: where it is, if elsewhere.
-        renamed: labels of the first study by those labels of the second that stand for them.
+        renamed: labels of the first study, by the labels of the second study that replace them.
         as_published: compute measures as the published systems' code does.
 
     Raises:
         StoreError: there is no such study.
         CheaptalkError: a label in ``renamed`` is in neither study, a game is not installed, or a
-            measure failed.
+            metric failed.
     """
     with Store.opened(other_store or store) as opened:
         second = Evidence(opened, name_of(other), as_published)
         for new, old in (renamed or {}).items():
             for label, evidence in ((new, second), (old, Evidence(store, study))):
                 if label not in evidence.labels:
-                    known = suggest(label, evidence.labels)
-                    raise CheaptalkError(f"no player {known} in {evidence.study}")
-        recipe = comparison(second, renamed, list(Evidence(store, study).places))
+                    suggestion = suggest(label, evidence.labels)
+                    raise CheaptalkError(f"no player {suggestion} in {evidence.study}")
+        recipe = comparison(second, renamed, list(Evidence(store, study).seats))
         recipe = replace(recipe, heading=f"“{second.study}” compared with “{study}”")
         return findings(store, study, recipe, as_published=as_published)
 
@@ -76,33 +76,39 @@ FLOATS = (
 SCHEMA: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(FLOATS, pl.Float64), "difference.wanted": pl.Int64
 }  # fmt: skip
-"""Columns that can be null in every row."""
+"""Columns in which every row can be null."""
 
 
 def comparison(
     other: Evidence, renamed: Mapping[str, str] | None = None, games: Sequence[str] = ()
 ) -> Recipe:
-    """A recipe that compares the study it is made of with another one.
+    """Return a recipe that compares its study with another one.
 
     Args:
         other: the study that is compared with it.
-        renamed: labels of the first study by those labels of ``other`` that stand for them, such
-            as a model by its next version.
-        games: those of the first study; what only it holds is then named as missing.
+        renamed: labels of the first study, by the labels of ``other`` that replace them, such as a
+            model by its next version.
+        games: the games of the first study, so that those missing from the other study are
+            reported.
 
     Raises:
-        CheaptalkError: two labels of ``other`` stand for the same one, so that a match has no
-            single counterpart.
+        CheaptalkError: two labels of ``other`` replace the same one, so that a match has no unique
+            counterpart.
     """
     for old, labels in _by_counterpart(renamed or {}).items():
         if len(labels) > 1:
             raise CheaptalkError(
-                f"{' and '.join(labels)} cannot both stand for {old}: name one of them, and "
+                f"{' and '.join(labels)} can't both replace {old}: name one of them, and "
                 "compare the other one separately"
             )
-    made = _Comparison(other, dict(renamed or {}), tuple(dict.fromkeys([*other.frames, *games])))
-    parts = (RecipePart(game_title(game), "", partial(made.changes, game)) for game in made.games)
-    about = f"The study “{other.study}” beside the one that this page describes."
+    games_compared = _Comparison(
+        other, dict(renamed or {}), tuple(dict.fromkeys([*other.frames, *games]))
+    )
+    parts = (
+        RecipePart(game_title(game), "", partial(games_compared.changes, game))
+        for game in games_compared.games
+    )
+    about = f"The study “{other.study}” compared with the study of this page."
     title = f"a comparison with {other.study}"
     return Recipe(
         "compare",
@@ -115,7 +121,7 @@ def comparison(
 
 
 def _by_counterpart(renamed: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the new labels that stand for each old one."""
+    """Return the new labels that replace each old label."""
     return {
         old: sorted(new for new, counterpart in renamed.items() if counterpart == old)
         for old in renamed.values()
@@ -124,33 +130,35 @@ def _by_counterpart(renamed: Mapping[str, str]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True, eq=False)
 class _Comparison:
-    """What is compared: the second study, its labels that replace others, and the games."""
+    """A comparison: the second study, the labels that replace others, and the games."""
 
     other: Evidence
     renamed: Mapping[str, str]
     games: tuple[str, ...]
 
     def changes(self, game: str, evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
-        """Each player's scores in the other study less those in this one, with 95 % intervals.
+        """Differences between each player's scores in the two studies (the other study minus this
+        one), with 95 % intervals.
 
-        Only what both studies hold is compared: the same players in the same places of the same
-        configurations. Stored matches that belong to both studies are left out and counted. If both
-        drew their instances with the same seed, matches on the same instance are paired, and the
-        difference is the mean over pairs, clustered by instance within configurations. Otherwise
-        each configuration and pairing that both have weighs alike, and the difference is the mean
-        of the differences of their means, clustered by instance across pairings, with the degrees
-        of freedom of Welch and Satterthwaite. Configurations with a single instance are collapsed
-        into one stratum, whose spread is that of their differences.
+        The comparison covers players in the same seats of the same configurations in both studies.
+        It excludes and counts stored matches that belong to both studies. If both studies drew
+        their instances with the same seed, matches on the same instance are paired, and the
+        difference is the mean over pairs, clustered by instance within configurations. Otherwise,
+        the difference is the mean of the differences between the means of each configuration and
+        pairing in both studies, equally weighted, clustered by instance across pairings, with the
+        degrees of freedom of Welch and Satterthwaite. Configurations with a single instance are
+        collapsed into one stratum, whose variance is that of their differences.
 
-        p is two-sided, of no difference, from Student's t; the corrected p allows for all scores of
-        all games of the comparison (Holm 1979). A difference that is the same in all instances of
-        each configuration has no interval; its p is the probability of that among equal players (a
-        permutation test: six paired instances give 0.031). A difference whose error is unknown,
-        or has fewer than two degrees of freedom, is inconclusive: it has neither interval nor p.
-        A score that all seats of a match share is one difference, whoever sat there.
+        p is from a two-sided t test of no difference. The corrected p allows for all scores of all
+        games of the comparison (Holm 1979). A difference that is the same in all instances of each
+        configuration has no interval; its p is from a permutation test (0.031 for six paired
+        instances). A difference is inconclusive, without an interval or p, if its standard error is
+        unknown or has fewer than two degrees of freedom. A score that all seats of a match share is
+        one difference for all of its players.
 
-        Only finished matches are compared. The answer counts the others of what both studies
-        played: whatever makes matches fail can also make the outcomes of the rest differ.
+        Only finished matches are compared. The answer counts the other matches that both studies
+        planned, because the causes of failures can also change the outcomes of the remaining
+        matches.
         """
         for study in (evidence, self.other):
             if study.scored(game).is_empty():
@@ -160,13 +168,12 @@ class _Comparison:
         before, after, shared = self._matches(game, evidence)
         if frame.is_empty() and shared:
             raise Lacking(
-                f"the studies have nothing in common but {counted(shared, 'stored match')}, which "
-                "cannot differ"
+                f"the studies share only {counted(shared, 'stored match')}, so nothing can differ"
             )
         if frame.is_empty():
             raise Lacking(
-                "the studies have no configuration in common that the same players played; name "
-                "those that stand for each other with --as NEW=OLD"
+                "the same players played no configuration in both studies; if a player has two "
+                "labels, match them with --alias ALIAS=NAME"
             )
         paired = bool(frame["paired"].all())
         gaps = self._gaps(game, evidence, paired)
@@ -176,20 +183,20 @@ class _Comparison:
         )
         yield answer._replace(text=answer.text + gaps.text + _shared_text(shared))
         yield _charts(game, frame, self.other)
-        yield _table(game, frame, evidence, self.other, _same_deals(evidence, self.other))
+        yield _table(game, frame, evidence, self.other, _same_instances(evidence, self.other))
 
     def tested(self, evidence: Evidence) -> pl.DataFrame:
-        """The rows of all games, with p-values that are corrected for all of them.
+        """Return the rows of all games, with p-values that are corrected for all of them.
 
-        A difference that cannot be tested counts as a test that finds nothing.
+        A difference that cannot be tested counts as a test that is not significant.
         """
         rows = [row for game in self.games for row in self._rows(game, evidence)]
         if not rows:
             return pl.DataFrame(schema={"game": pl.String})
         frame = pl.DataFrame(rows, schema_overrides=SCHEMA, infer_schema_length=None)
         corrected = pl.Series(holm(frame["p"].fill_null(1.0).to_numpy()))
-        known = pl.col("p").is_not_null()
-        return frame.with_columns(pl.when(known).then(corrected).alias("p.corrected"))
+        has_p = pl.col("p").is_not_null()
+        return frame.with_columns(pl.when(has_p).then(corrected).alias("p.corrected"))
 
     def _rows(self, game: str, evidence: Evidence) -> Iterator[dict[str, object]]:
         if evidence.scored(game).is_empty() or self.other.scored(game).is_empty():
@@ -198,15 +205,16 @@ class _Comparison:
         if before.is_empty() or after.is_empty():
             return
         first, second = (
-            GameScores(game, side, study.places[game])
+            GameScores(game, side, study.seats[game])
             for side, study in ((before, evidence), (after, self.other))
         )
-        paired = _same_deals(evidence, self.other)
+        paired = _same_instances(evidence, self.other)
         rows = [row for role in first.roles for row in _rows(first, second, role, paired)]
         yield from _merged(rows)
 
     def _matches(self, game: str, evidence: Evidence) -> tuple[pl.DataFrame, pl.DataFrame, int]:
-        """A game's scored matches that only one of the studies has, and how many both have.
+        """Return a game's scored matches of only one of the studies, and the number of shared
+        matches.
 
         Players have the labels of the first study.
         """
@@ -215,7 +223,7 @@ class _Comparison:
         return without_shared(evidence.scored(game), after)
 
     def _gaps(self, game: str, evidence: Evidence, paired: bool) -> Gaps:
-        """The matches of either study that can't be compared; see :func:`.gaps`."""
+        """Return the matches of either study that can't be compared; see :func:`.gaps`."""
         replaced = {old: f"{old} of {self.other.study}" for old in self.renamed.values()}
         after = _renamed(self.other.frames[game], replaced | dict(self.renamed))
         before, after, _ = without_shared(evidence.frames[game], after)
@@ -223,47 +231,47 @@ class _Comparison:
 
 
 def _unfinished(game: str, study: Evidence) -> str:
-    """Say that a study has no match to compare, and what became of those that it has."""
-    said = f"no match of {plain(game)} in {study.study} has finished"
+    """Return a sentence that a study has no finished match, with the statuses of its matches."""
+    sentence = f"no match of {plain(game)} in {study.study} has finished"
     frame = study.frames.get(game)
     ends = "" if frame is None else unscored_text(unscored(frame), frame.height)
-    return f"{said}: {ends}" if ends else said
+    return f"{sentence}: {ends}" if ends else sentence
 
 
 def _unchanged(game: str, before: pl.DataFrame, after: pl.DataFrame) -> int | None:
-    """How many pairs of matches there are if all have the same outcome."""
+    """Return the number of pairs of matches if all have the same outcome, or None."""
     scores = [
-        *game_box(game).measures,
-        *(name for name in before.columns if name.startswith("payoff.")),
+        *get_game(game).metrics,
+        *(name for name in before.columns if name.startswith("payoff_")),
     ]
     return unchanged_pairs(before, after, scores)
 
 
 def _shared_text(shared: int) -> str:
-    """How many matches both studies contain, in a sentence; nothing if none."""
+    """Return a sentence with the number of matches that both studies contain; empty if none."""
     if not shared:
         return ""
-    verb, left = ("belongs", "is left") if shared == 1 else ("belong", "are left")
-    return f" {counted(shared, 'match')} {verb} to both studies, and {left} out."
+    verb, auxiliary = ("belongs", "is") if shared == 1 else ("belong", "are")
+    return f" {counted(shared, 'match')} {verb} to both studies and {auxiliary} excluded."
 
 
 def _renamed(frame: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
-    """A frame with some players called otherwise, in their places and pairings."""
+    """Return a frame with some players renamed, in their seats and pairings."""
     if not names:
         return frame
-    players = [f"player.{place}" for place in places_in(frame)]
+    players = [f"player_{seat}" for seat in places_in(frame)]
     frame = frame.with_columns(pl.col(players).replace(dict(names)))
     lined = frame.select(players).unique()
-    pairings = [line_up([one for one in row if one is not None]) for row in lined.iter_rows()]
+    pairings = [line_up([label for label in row if label is not None]) for row in lined.iter_rows()]
     lined = lined.with_columns(pl.Series("pairing", pairings))
     return frame.drop("pairing").join(
         lined, on=players, nulls_equal=True, maintain_order="left", validate="m:1"
     )
 
 
-def _same_deals(one: Evidence, other: Evidence) -> bool:
-    """Whether deals of the same number are the same in both studies."""
-    specs = [each.store.study(each.study, counted=False).spec for each in (one, other)]
+def _same_instances(first: Evidence, other: Evidence) -> bool:
+    """Return whether instances with the same number are the same in both studies."""
+    specs = [study.store.study(study.study, counted=False).spec for study in (first, other)]
     seeds = [None if spec.get("imported") else spec.get("seed", 0) for spec in specs]
     return seeds[0] is not None and seeds[0] == seeds[1]
 
@@ -271,10 +279,9 @@ def _same_deals(one: Evidence, other: Evidence) -> bool:
 def _rows(
     before: GameScores, after: GameScores, role: str, paired: bool
 ) -> Iterator[dict[str, Any]]:
-    """The rows of one role: players in the order of labels, then scores in the game's order.
+    """Yield the rows of one role: players in the order of labels, then scores in the game's order.
 
-    A payoff is compared only if it is the role's gain: another measure already tells what its
-    players gain.
+    A payoff is compared only if it is the role's gain; otherwise, another metric measures the gain.
     """
     if role not in after.roles:
         return
@@ -284,12 +291,12 @@ def _rows(
         for score in before.scores
         if score.role in (None, role) and (not score.is_payoff or score.key == gain)
     }
-    sides = [side.seated(role).rename({f"player.{role}": WHO}) for side in (before, after)]
+    sides = [side.seated(role).rename({f"player_{role}": WHO}) for side in (before, after)]
     for who in sorted(set(sides[0][WHO]) & set(sides[1][WHO])):
-        mine = [side.filter(pl.col(WHO) == who) for side in sides]
-        matches = tuple(frozenset(side["match"]) for side in mine)
+        player_sides = [side.filter(pl.col(WHO) == who) for side in sides]
+        matches = tuple(frozenset(side["match_id"]) for side in player_sides)
         for key, score in scores.items():
-            change = difference(mine[0], mine[1], key, paired, score.bounds)
+            change = difference(player_sides[0], player_sides[1], key, paired, score.bounds)
             if change is not None:
                 low, high = change.limits
                 yield {
@@ -312,15 +319,15 @@ def _merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
     All seats of a match share a score that is no role's, such as its number of rounds.
     """
-    same: dict[object, list[dict[str, Any]]] = {}
+    groups: dict[object, list[dict[str, Any]]] = {}
     for row in rows:
         matches = row.pop("matches")
         key = (row["score"], *(matches or (row[WHO], row["role"])))
-        same.setdefault(key, []).append(row)
+        groups.setdefault(key, []).append(row)
     return [
         group[0] | {name: " / ".join(dict.fromkeys(row[name] for row in group))
                     for name in (WHO, "role")}
-        for group in same.values()
+        for group in groups.values()
     ]  # fmt: skip
 
 
@@ -332,11 +339,11 @@ def _changed(
     unchanged: int | None,
     gaps_differ: bool,
 ) -> Answer:
-    """Whose gains changed beyond doubt, and how many other scores did.
+    """Return the gains that changed significantly, and the number of other changed scores.
 
     Args:
         frame: the differences of one game.
-        tests: how many differences of all games the corrected p-values allow for.
+        tests: the number of differences, over all games, for which p-values are corrected.
         before, after: the studies.
         unchanged: the number of pairs of matches if all have the same outcome.
         gaps_differ: whether matches without a result in one study have one in the other.
@@ -345,20 +352,20 @@ def _changed(
     if unchanged:
         pairs = "the only pair" if unchanged == 1 else f"all {unchanged:,} pairs"
         if gaps_differ:
-            same = f"the outcome is the same in {pairs} of finished matches"
-            return Answer(f"{since}, {same}.", f"{same}; others did not finish")
-        said = f"{since}, nothing changed: the outcome is the same in {pairs} of matches."
-        return Answer(said, "nothing changed")
+            text = f"the outcome is the same in {pairs} of finished matches"
+            return Answer(f"{since}, {text}.", f"{text}; others did not finish")
+        sentence = f"{since}, nothing changed: the outcome is the same in {pairs} of matches."
+        return Answer(sentence, "nothing changed")
     changed = frame.filter(pl.col("p.corrected") < 1 - LEVEL)
     if changed.is_empty():
-        nothing = "no change can be told from chance"
+        nothing = "no significant change"
         few = _untested(frame)
-        return Answer(f"{since}, {nothing}, of {tested}{few}.", nothing)
+        return Answer(f"{since}, {nothing} in {tested}{few}.", nothing)
     moved = [_moved(row) for row in changed.filter("gain").rows(named=True)]
     if not moved:
-        moved = ["no change of a gain can be told from chance"]
+        moved = ["no gain changed significantly"]
     elif not changed.filter("gain", pl.col("difference") > 0).height:
-        moved.append("no rise of a gain can be told from chance")
+        moved.append("no gain rose significantly")
     if others := changed.filter(~pl.col("gain"))["score"].n_unique():
         moved.append(f"{counted(others, 'other score')} changed, too")
     intervals = "95 % intervals; " * bool(changed.filter("gain")["difference.low"].count())
@@ -370,38 +377,38 @@ def _changed(
 
 
 def _untested(frame: pl.DataFrame) -> str:
-    """How many differences have too few instances for a test."""
+    """Return the number of differences with too few instances for a test, as text."""
     untested = frame.filter(pl.col("p").is_null()).height
     if not untested:
         return ""
     which = "all" if untested == len(frame) else f"{untested}"
-    rest = "rests" if untested == 1 < len(frame) else "rest"
-    return f"; {which} of them {rest} on too few instances for a test"
+    verb = "rests" if untested == 1 < len(frame) else "rest"
+    return f"; {which} of them {verb} on too few instances for a test"
 
 
 def _moved(row: Mapping[str, Any]) -> str:
-    """Whose score rose or fell, and by how much."""
+    """Return the change of a score as text."""
     change, low, high = row["difference"], row["difference.low"], row["difference.high"]
     size = Estimate(change, low, high)
     if change < 0:
         size = Estimate(-change, high and -high, low and -low)
-    way, places = "fell" if change < 0 else "rose", row["decimals"]
+    verb, decimals = "fell" if change < 0 else "rose", row["decimals"]
     if low is None:
         instances = counted(row["difference.clusters"], "instance")
         within = f" on these {instances} (constant within each configuration; others can differ)"
     else:
-        within = size.within(places, "")
-    by = f"{fixed(abs(change), places)}{within}"
+        within = size.within(decimals, "")
+    by = f"{fixed(abs(change), decimals)}{within}"
     role = "" if row["role"] in row["score"] else f" as {row['role']}"
-    return f"the {row['score']} of {row[WHO]}{role} {way} by {by}"
+    return f"the {row['score']} of {row[WHO]}{role} {verb} by {by}"
 
 
 def _table(
     game: str, frame: pl.DataFrame, evidence: Evidence, other: Evidence, paired: bool
 ) -> ReportTable:
     unit, how = (
-        ("pairs", "Pairs of matches on the same deal.") if paired
-        else ("cells", "Configurations and pairings that both have.")
+        ("pairs", "Pairs of matches on the same instance.") if paired
+        else ("cells", "Configurations and pairings that are in both studies.")
     )  # fmt: skip
     columns = (
         Header(WHO, "Player"),
@@ -421,27 +428,28 @@ def _table(
 
 
 def _charts(game: str, frame: pl.DataFrame, other: Evidence) -> Charts:
-    """A panel a score, gains first: differences of all players with their intervals."""
+    """Return a panel per score, gains first, with the differences of all players and their
+    intervals."""
     panels = []
     ordered = frame.sort("gain", descending=True, maintain_order=True)
     for (score,), part in ordered.group_by("score", maintain_order=True):
         rows = part.to_dicts()
         names = [f"{row[WHO]} as {row['role']}" for row in rows]
-        said, leads = map(_hover_text, rows), [_lead(game, row) for row in rows]
+        texts, leads = map(_hover_text, rows), [_lead(game, row) for row in rows]
         unit = ", ".join(filter(None, ("difference", rows[0]["unit"])))
-        panel = dots(str(score), unit, names, rows, "difference", [*said], leads)
+        panel = dots(str(score), unit, names, rows, "difference", [*texts], leads)
         panels.append(panel)
-    caption = f"To the right of the line {other.study} is higher. Whiskers are 95 % intervals."
+    caption = f"Positive differences: {other.study} is higher. Whiskers are 95 % intervals."
     return Charts(f"compare-{game}-figures", "Differences", panels, caption)
 
 
 def _lead(game: str, row: Mapping[str, Any]) -> Lead:
-    return Lead(game, {f"player.{row['place']}": row["seated"], "status": "finished"})
+    return Lead(game, {f"player_{row['place']}": row["seated"], "status": "finished"})
 
 
 def _hover_text(row: Mapping[str, Any]) -> str:
-    """A difference as it is told where it stands."""
-    places, low, high = row["decimals"], row["difference.low"], row["difference.high"]
-    within = "" if low is None else f", {fixed(low, places)} to {fixed(high, places)}"
-    behind = counted(row["difference.n"], "comparison")
-    return f"{fixed(row['difference'], places)}{within}, {behind}"
+    """Return a difference with its interval, as the text of a tooltip."""
+    decimals, low, high = row["decimals"], row["difference.low"], row["difference.high"]
+    within = "" if low is None else f", {fixed(low, decimals)} to {fixed(high, decimals)}"
+    count = counted(row["difference.n"], "comparison")
+    return f"{fixed(row['difference'], decimals)}{within}, {count}"

@@ -1,4 +1,4 @@
-"""What a comparison of two studies can't cover: matches without a result in either study."""
+"""Matches that a comparison of two studies can't cover because they have no result."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,8 @@ class Gaps(NamedTuple):
     """Matches of two studies that can't be compared.
 
     Attributes:
-        text: how many each study has, in sentences after a space; empty if there are none.
+        text: the number of such matches in each study, as sentences after a space; empty if there
+            are none.
         differ: whether matches that lack a result in one study have one in the other.
     """
 
@@ -49,7 +50,7 @@ def gaps(
         if waiting:
             verb = "has" if waiting == 1 else "have"
             planned = counted(waiting, "planned match")
-            sentences.append(f" {planned} of “{study.study}” {verb} not begun.")
+            sentences.append(f" {planned} of “{study.study}” {verb} not started.")
         ends = side.filter(~SCORED)
         absent.append((set(ends.select(*MATCH, REASON).iter_rows()), waiting))
         rates.append(ends.height / side.height if side.height else 0.0)
@@ -57,14 +58,14 @@ def gaps(
         sentences.append(
             " Only pairs of finished matches are compared." if paired
             else " Only finished matches are compared." if rates[0] == rates[1]
-            else " Only finished matches are compared, and different shares of the studies' "
-            "matches are missing: a difference can come from which of them finished."
+            else " Only finished matches are compared. The studies lack different shares of their "
+            "matches, so differences may reflect which matches finished."
         )  # fmt: skip
     return Gaps("".join(sentences), absent[0] != absent[1])
 
 
 def _not_begun(study: Evidence) -> int:
-    """How many planned matches of a study, of all its games, have not begun."""
+    """Return the number of a study's planned matches, of all its games, that have not started."""
     summary = study.store.study(study.study)
     begun = sum(summary.counts.values())
     return max(0, (planned_count(summary, study.store) or begun) - begun)

@@ -1,4 +1,4 @@
-"""What recipes read: a study's matches, read once and kept as frames."""
+"""The data that recipes read: a study's matches, read once and cached as frames."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,36 +13,38 @@ from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.store.queries import overview, places_of
 from cheaptalk.records.store.reader import specs_of
-from cheaptalk.rules import CheaptalkError, game_box
+from cheaptalk.rules import CheaptalkError, get_game
 from cheaptalk.text import plain
 
 Kept = TypeVar("Kept")
 Observed = TypeVar("Observed", bound=Observer)
 DRAWS = 1_000
-"""Bootstrap draws unless told otherwise."""
+"""Default number of bootstrap draws."""
 
 
 def check_players(store: Store, studies: Sequence[str]) -> None:
-    """See that a name stands for one player in all studies that are taken together.
+    """Check that each label names the same player in all studies.
 
     Raises:
         StoreError: there is no such study.
         CheaptalkError: a label is a model whose settings differ between two studies, or another
             script at the same game.
     """
-    written = {one: store.study(one, counted=False).spec.get("players") or {} for one in studies}
+    written = {
+        study: store.study(study, counted=False).spec.get("players") or {} for study in studies
+    }
     check_models(written)
-    check_scripts({one: specs_of(store, one) for one in studies})
+    check_scripts({study: specs_of(store, study) for study in studies})
 
 
 def check_models(studies: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
-    """The same of models, by the players of each study as it writes them."""
-    known: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    """Check that models have the same settings in all studies."""
+    models: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for study, players in studies.items():
         for label, spec in players.items():
             if "model" not in spec:
                 continue
-            first, other = known.setdefault(label, (study, spec))
+            first, other = models.setdefault(label, (study, spec))
             differ = [key for key in {**other, **spec} if other.get(key) != spec.get(key)]
             if differ:
                 names = ", ".join(map(plain, differ))
@@ -50,50 +52,50 @@ def check_models(studies: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None
 
 
 def check_scripts(studies: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]) -> None:
-    """The same of scripts, by the settings that each label has in each study.
+    """Check that scripts have the same settings in all studies.
 
-    A script may have another strategy for another game or role, and a study need not seat it in
-    all of them.
+    A script may have different strategies for different games or roles, and a study need not assign
+    it to all of them.
     """
-    known: dict[tuple[str, str], tuple[str, set[str]]] = {}
+    strategies: dict[tuple[str, str], tuple[str, set[str]]] = {}
     for study, players in studies.items():
         for label, specs in players.items():
             scripts: dict[str, set[str]] = {}
             for spec in specs:
                 if "strategy" in spec:
                     scripts.setdefault(spec["game"], set()).add(standard_json(spec))
-            for game, ours in scripts.items():
-                first, theirs = known.setdefault((label, game), (study, ours))
-                if not (ours <= theirs or theirs <= ours):
+            for game, settings in scripts.items():
+                first, other_settings = strategies.setdefault((label, game), (study, settings))
+                if not (settings <= other_settings or other_settings <= settings):
                     why = f"it plays {plain(game)} with other settings"
                     raise _not_the_same(label, first, study, why)
 
 
 def _not_the_same(label: str, first: str, study: str, why: str) -> CheaptalkError:
     return CheaptalkError(
-        f"{label} is not the same in {first} and {study}: {why}, and a mean over both would be of "
-        "neither; take one study, or name the players apart"
+        f"{label} differs between {first} and {study}: {why}, so a mean over both would be "
+        "meaningless; use one study, or give the players different labels"
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """A study as recipes see it.
+    """A study's data for recipes.
 
     Attributes:
         store, study: where its matches are recorded.
         as_published: compute measures as the published systems' code does, where that differs.
-        measures: which to compute; None for all.
-        draws, seed: of every bootstrap and permutation test.
+        metrics: the metrics to compute; None for all.
+        draws, seed: number of draws, and seed, of every bootstrap and permutation test.
         workers: processes that read matches; see :func:`.match_frames`.
-        observers: what sees all matches that count while frames are made of them.
-        options: what the recipe is told besides, by name; see :class:`.Recipe`.
+        observers: observers of all scored matches while frames are made.
+        options: options of the recipe, by name; see :class:`.Recipe`.
     """
 
     store: Store
     study: str
     as_published: bool = False
-    measures: tuple[str, ...] | None = None
+    metrics: tuple[str, ...] | None = None
     draws: int = DRAWS
     seed: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
@@ -102,26 +104,26 @@ class Evidence:
     kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, make: Callable[["Evidence"], Kept]) -> Kept:
-        """What a function makes of this evidence; several parts that ask for it share one."""
+        """Return the cached result of a function of this evidence; several parts can share it."""
         if make not in self.kept:
             self.kept[make] = make(self)
-        made: Kept = self.kept[make]
-        return made
+        value: Kept = self.kept[make]
+        return value
 
     @property
     def frames(self) -> Mapping[str, pl.DataFrame]:
-        """All matches by game, whatever their status; see :func:`.match_frames`."""
+        """Return all matches by game, whatever their status; see :func:`.match_frames`."""
         return self._read[0]
 
     def observed(self, kind: type[Observed]) -> Observed:
-        """What an observer kept that saw every match that counts, with its answers.
+        """Return an observer that has read every scored match with its answers.
 
-        Matches are read for it alone unless it is one of ``observers``.
+        If the observer is not in ``observers``, this reads the matches again.
         """
         _, observers = self._read
-        for one in observers:
-            if isinstance(one, kind):
-                return one
+        for observer_kind in observers:
+            if isinstance(observer_kind, kind):
+                return observer_kind
         observer = kind()
         for record in self.records(sorted(self.frames)):
             observer.add(record)
@@ -129,10 +131,10 @@ class Evidence:
 
     @cached_property
     def _read(self) -> tuple[Mapping[str, pl.DataFrame], Sequence[Observer]]:
-        only = self.measures
-        if only is not None:  # of the games that the study has
-            known = {name for game in self.places for name in game_box(game).measures}
-            only = tuple(name for name in only if name in known)
+        only = self.metrics
+        if only is not None:  # metrics of games that the study contains
+            metrics = {name for game in self.seats for name in get_game(game).metrics}
+            only = tuple(name for name in only if name in metrics)
         frames, observers = observed_frames(
             self.store, self.study, self.observers, only,
             as_published=self.as_published, workers=self.workers,
@@ -140,46 +142,47 @@ class Evidence:
         return with_people(self.store, self.study, frames), observers
 
     @cached_property
-    def places(self) -> Mapping[str, Mapping[str, str]]:
-        """The places of each game with their roles."""
+    def seats(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the roles of the seats of each game."""
         return places_of(self.store, self.study)
 
     @cached_property
     def imported(self) -> str | None:
-        """The system that played the matches, if it was another one."""
+        """Return the name of the other system that played the matches; None if there is none."""
         system: str | None = self.store.study(self.study, counted=False).spec.get("imported")
         return system
 
     @cached_property
     def players(self) -> dict[str, dict[str, Any]]:
-        """The players by label as the study writes them; none of games that were imported."""
+        """Return the players by label as the study defines them; empty for imported games."""
         spec = self.store.study(self.study, counted=False).spec
         return dict(spec.get("players") or {})
 
     @cached_property
     def factors(self) -> dict[str, dict[str, str]]:
-        """The level of each factor, by player and factor; empty without factors."""
+        """Return the level of each factor, by player and factor; empty without factors."""
         spec = self.store.study(self.study, counted=False).spec
         return dict(spec.get("factors") or {})
 
     @cached_property
     def labels(self) -> list[str]:
-        """What the study calls its players that have begun a match."""
+        """Return the labels of the players that have started a match."""
         pairings = overview(self.store, self.study).pairings
         return sorted({label for pairing in pairings for label in pairing.players.values()})
 
     def scored(self, game: str) -> pl.DataFrame:
-        """The matches of a game that count: finished and not dropped; none if it was not played."""
+        """Return the scored matches of a game; empty if it was not played."""
         frame = self.frames.get(game)
         return pl.DataFrame() if frame is None else frame.filter(SCORED)
 
     def played(self, games: Sequence[str]) -> list[str]:
-        """Which of these games have a match that counts, in the order given."""
+        """Return the games that have a scored match, in the order given."""
         return [name for name in games if not self.scored(name).is_empty()]
 
     def records(self, games: Sequence[str]) -> Iterator[MatchRecord]:
-        """The matches of these games that count, with all that was asked and answered."""
-        wanted = {id_ for game in self.played(games) for id_ in self.scored(game)["match"]}
-        if wanted:
-            found = self.store.records(self.study, bodies=True, games=games)
-            yield from (record for record in found if record.id in wanted)
+        """Return the records of the scored matches of these games, with all requests and
+        answers."""
+        ids = {id_ for game in self.played(games) for id_ in self.scored(game)["match_id"]}
+        if ids:
+            records = self.store.records(self.study, bodies=True, games=games)
+            yield from (record for record in records if record.id in ids)

@@ -1,4 +1,4 @@
-"""Tables as files for papers: CSV with all numbers and a codebook, LaTeX as they are printed."""
+"""Export tables: CSV with all numbers and a codebook, and LaTeX as printed."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from cheaptalk.atomic_files import whole_file
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.latex import latex
 from cheaptalk.reports.recipes.tables import (
@@ -21,36 +22,35 @@ from cheaptalk.reports.recipes.tables import (
 )
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.display import spreadsheet_text
-from cheaptalk.whole_files import whole_file
 
 CODEBOOK = "codebook.csv"
-"""The file that says what every column of every table is."""
+"""The file that describes every column of every table."""
 ENDINGS = {
-    LOW: "Lower end of its interval.",
-    HIGH: "Upper end of its interval.",
-    ERROR: "Its standard error.",
-    COUNT: "How many observations are behind it.",
-    CLUSTERS: "How many clusters are behind it, such as deals.",
-    WANTED: "How many clusters would do for its interval; empty where there are as many.",
-    FREEDOM: "Degrees of freedom of its interval.",
-    BOLD: "Whether it is printed bold.",
-    STARS: "The stars that are printed behind it.",
+    LOW: "Lower bound of the confidence interval.",
+    HIGH: "Upper bound of the confidence interval.",
+    ERROR: "Standard error.",
+    COUNT: "Number of observations.",
+    CLUSTERS: "Number of clusters, such as instances.",
+    WANTED: "Number of clusters needed for a reliable interval; empty if there are enough.",
+    FREEDOM: "Degrees of freedom of the confidence interval.",
+    BOLD: "Whether the number is printed in bold.",
+    STARS: "Significance stars printed after the number.",
 }
-"""What a column holds that is named after another one, by what its name ends in."""
+"""The meaning of a column that belongs to another column, by the ending of its name."""
 DIGITS = 12
-"""Of numbers in files."""
+"""Significant digits of numbers in files."""
 SAME_UNIT = (LOW, HIGH, ERROR)
 
 
 class CodebookRow(NamedTuple):
-    """What a column of a file holds; without a column, what the whole table is.
+    """A row of the codebook: a column of a file, or the whole table if there is no column.
 
     Attributes:
         table: the file's name without its ending.
         column: as the file calls it.
-        title: what people read over it, or over the column that it is about.
-        unit: of its numbers.
-        meaning: what it is, in words.
+        title: the column's title, or that of the column to which it belongs.
+        unit: the unit of its numbers.
+        meaning: the description of its content.
     """
 
     table: str
@@ -61,12 +61,12 @@ class CodebookRow(NamedTuple):
 
 
 def plain_names(columns: Iterable[str]) -> dict[str, str]:
-    """Names of letters, digits and underscores, as spreadsheets and R like them, no two alike.
+    """Return unique names of letters, digits and underscores, which spreadsheets and R accept.
 
     >>> plain_names(["gain, all.low", "2 runs", "2-runs"])
     {'gain, all.low': 'gain_all_low', '2 runs': 'x2_runs', '2-runs': 'x2_runs_2'}
     """
-    found: dict[str, str] = {}
+    titles: dict[str, str] = {}
     taken: set[str] = set()
     for column in columns:
         name = re.sub(r"\W+", "_", column).strip("_") or "x"
@@ -76,47 +76,53 @@ def plain_names(columns: Iterable[str]) -> dict[str, str]:
             number += 1
             unique = f"{name}_{number}"
         taken.add(unique.casefold())
-        found[column] = unique
-    return found
+        titles[column] = unique
+    return titles
 
 
 def codebook(tables: Mapping[str, ReportTable]) -> Iterator[CodebookRow]:
-    """What every table is, and every column of its file."""
+    """Yield the description of every table and every column of its file."""
     for name, table in tables.items():
-        told = (f"{table.printed}." if table.printed else "", table.caption, *table.notes)
-        yield CodebookRow(name, "", table.title, "", " ".join(filter(None, told)))
+        texts = (f"{table.printed}." if table.printed else "", table.caption, *table.notes)
+        yield CodebookRow(name, "", table.title, "", " ".join(filter(None, texts)))
         for column, plain in plain_names(_shown_first(table).columns).items():
-            yield CodebookRow(name, plain, *_told(table, column))
+            yield CodebookRow(name, plain, *_described(table, column))
 
 
 def _shown_first(table: ReportTable) -> pl.DataFrame:
-    """A table's frame with what is shown before all else, each with what belongs to it."""
-    keys = [one.key for one in table.columns]
-    own = [
+    """Return a table's frame with the shown columns first, each followed by its related columns."""
+    keys = [column.key for column in table.columns]
+    columns = [
         name for key in dict.fromkeys(keys) for name in table.frame.columns
         if name == key or (name.startswith(f"{key}.") and name not in keys)
     ]  # fmt: skip
-    return table.frame.select(*dict.fromkeys([*own, *table.frame.columns]))
+    return table.frame.select(*dict.fromkeys([*columns, *table.frame.columns]))
 
 
-def _told(table: ReportTable, column: str) -> tuple[str, str, str]:
-    """Title, unit and meaning of a column."""
-    shown = {one.key: one for one in table.columns}
-    if one := shown.get(column):
-        return f"{one.group}: {one.title}" if one.group else one.title, one.unit, one.about
+def _described(table: ReportTable, column: str) -> tuple[str, str, str]:
+    """Return the title, unit and meaning of a column."""
+    columns = {column.key: column for column in table.columns}
+    if shown_column := columns.get(column):
+        return (
+            f"{shown_column.group}: {shown_column.title}"
+            if shown_column.group
+            else shown_column.title,
+            shown_column.unit,
+            shown_column.about,
+        )
     stem, point, ending = column.rpartition(".")
     meaning = ENDINGS.get(point + ending)
     if meaning is None:
         return "", "", "Not shown in the table."
-    of = shown.get(stem)
-    title, unit, _ = _told(table, stem) if of else (stem, "", "")
+    source = columns.get(stem)
+    title, unit, _ = _described(table, stem) if source else (stem, "", "")
     return title, unit if point + ending in SAME_UNIT else "", meaning
 
 
 def _csv(frame: pl.DataFrame, raw: bool) -> str:
-    """A frame as CSV; texts are such that no spreadsheet takes them for formulas, unless raw.
+    """Return a frame as CSV; unless raw, texts are escaped so that no spreadsheet runs formulas.
 
-    Numbers have :data:`DIGITS` digits, so that the order in which they were added does not show.
+    Numbers have :data:`DIGITS` digits, so that rounding by the order of summation doesn't show.
     """
     frame = frame.with_columns(pl.selectors.float().round_sig_figs(DIGITS))
     texts = pl.selectors.string().map_elements(spreadsheet_text, return_dtype=pl.String)
@@ -130,7 +136,7 @@ def write_tables(
     *,
     raw_cells: bool = False,
 ) -> list[Path]:
-    """Write every table as ``NAME.csv``, with twelve digits, and ``NAME.tex``, as it is printed.
+    """Write every table as ``NAME.csv``, with twelve digits, and ``NAME.tex``, as printed.
 
     What columns of the CSV files hold is said in ``codebook.csv``, a :class:`CodebookRow` each;
     their names are those of the frame as :func:`plain_names` has them.
@@ -138,7 +144,8 @@ def write_tables(
     Args:
         tables: by name.
         folder: where to; it is made where it does not exist.
-        prefix: of labels in LaTeX, such as a recipe's name, so that those of two recipes differ.
+        prefix: the prefix of LaTeX labels, such as a recipe's name, so that labels of several
+            recipes are unique.
         raw_cells: write texts in CSV as they are, those too that a spreadsheet takes for formulas.
 
     Raises:

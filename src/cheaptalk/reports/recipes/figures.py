@@ -1,4 +1,4 @@
-"""Charts as files for papers: SVG, and PDF where what makes it is installed."""
+"""Export charts as SVG and, with the extra ``[figures]``, as PDF."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -6,16 +6,16 @@ from importlib.util import find_spec
 from io import BytesIO, StringIO
 from pathlib import Path
 
+from cheaptalk.atomic_files import whole_file, whole_path
 from cheaptalk.reports.charts.chart import Chart
 from cheaptalk.reports.charts.svg import WIDE, WIDTH, drawing
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.parts import Charts
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.whole_files import whole_file, whole_path
 
 
 def pdf_can_be_made() -> bool:
-    """Whether the extra ``[figures]`` is installed."""
+    """Return whether the extra ``[figures]`` is installed."""
     return find_spec("svglib") is not None
 
 
@@ -34,7 +34,7 @@ def write_figures(charts: Mapping[str, Charts], folder: Path | str) -> list[Path
     """
     folder, written = Path(folder), []
     try:
-        for name, svg in _drawn(charts):
+        for name, svg in _drawings(charts):
             file = folder / f"{name}.svg"
             with whole_file(file) as text:
                 text.write(svg)
@@ -48,8 +48,8 @@ def write_figures(charts: Mapping[str, Charts], folder: Path | str) -> list[Path
     return written
 
 
-def _drawn(charts: Mapping[str, Charts]) -> Iterator[tuple[str, str]]:
-    """The names of all charts, no two alike, and the charts as SVG."""
+def _drawings(charts: Mapping[str, Charts]) -> Iterator[tuple[str, str]]:
+    """Yield a unique name for each chart, and the chart as SVG."""
     taken: dict[str, int] = {}
     for name, group in charts.items():
         for chart in group.panels:
@@ -57,25 +57,26 @@ def _drawn(charts: Mapping[str, Charts]) -> Iterator[tuple[str, str]]:
                 continue
             called = "-".join(filter(None, (name, anchor(chart.title))))
             taken[called] = taken.get(called, 0) + 1
-            again = f"-{taken[called]}" if taken[called] > 1 else ""
-            yield called + again, drawing(_titled(chart), WIDE if group.wide else WIDTH)
+            suffix = f"-{taken[called]}" if taken[called] > 1 else ""
+            yield called + suffix, drawing(_titled(chart), WIDE if group.wide else WIDTH)
 
 
 def _titled(chart: Chart) -> Chart:
-    """A chart whose axis of numbers says what they are, as nothing else in the file does."""
-    said = f"{chart.title} ({chart.unit})" if chart.unit else chart.title
+    """Return a chart with its title and unit on the axis of numbers, because the file has no
+    caption."""
+    title = f"{chart.title} ({chart.unit})" if chart.unit else chart.title
     if chart.round or chart.x.title or chart.y.title or (chart.x.names and chart.y.names):
         return chart
     if chart.x.names:
-        return replace(chart, y=chart.y._replace(title=said))
-    return replace(chart, x=chart.x._replace(title=said))
+        return replace(chart, y=chart.y._replace(title=title))
+    return replace(chart, x=chart.x._replace(title=title))
 
 
 def _pdf(svg: str) -> bytes:
-    """A drawing as a PDF."""
+    """Return a drawing as a PDF."""
     from reportlab.graphics.renderPDF import drawToFile  # noqa: PLC0415 - an optional extra
     from svglib.svglib import svg2rlg  # noqa: PLC0415 - an optional extra
 
-    made = BytesIO()
-    drawToFile(svg2rlg(StringIO(svg)), made)
-    return made.getvalue()
+    buffer = BytesIO()
+    drawToFile(svg2rlg(StringIO(svg)), buffer)
+    return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""The recipes that there are, what one makes of a study, and the page of it."""
+"""Find recipes by name, apply them to a study, and write their pages."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from cheaptalk.studies.lookup import reads_study
 
 
 def recipe_of(name: str) -> Recipe:
-    """A recipe by its name.
+    """Return a recipe by its name.
 
     Raises:
         CheaptalkError: there is none of this name; the sentence lists those that there are.
@@ -40,12 +40,12 @@ def recipe_of(name: str) -> Recipe:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings(Printed):
-    """What a recipe makes of a study; prints as its tables.
+    """The results of a recipe for a study; prints as its tables.
 
     Attributes:
-        recipe: which one.
+        recipe: the recipe.
         evidence: the study, and how its numbers were made.
-        parts: what each part of the recipe gave.
+        parts: the results of each part of the recipe.
     """
 
     recipe: Recipe
@@ -54,41 +54,41 @@ class Findings(Printed):
 
     @cached_property
     def tables(self) -> dict[str, ReportTable]:
-        """All tables by name."""
-        shown = (one for part in self.parts for one in part.shown)
-        return {one.name: one for one in shown if isinstance(one, ReportTable)}
+        """Return all tables by name."""
+        items = (item for part in self.parts for item in part.shown)
+        return {item.name: item for item in items if isinstance(item, ReportTable)}
 
     @cached_property
     def charts(self) -> dict[str, Charts]:
-        """All groups of charts by name."""
-        shown = (one for part in self.parts for one in part.shown)
-        return {one.name: one for one in shown if isinstance(one, Charts)}
+        """Return all groups of charts by name."""
+        items = (item for part in self.parts for item in part.shown)
+        return {item.name: item for item in items if isinstance(item, Charts)}
 
     @property
     def answers(self) -> dict[str, str]:
-        """What came out, in a sentence a part that has one, by its title."""
-        found: dict[str, str] = {}
-        for one in self.parts:
-            for shown in one.shown:
-                if isinstance(shown, Answer):
-                    found[one.part.title] = " ".join(
-                        filter(None, (found.get(one.part.title), shown.text))
+        """Return the answers of the parts that have one, by title."""
+        answers: dict[str, str] = {}
+        for part in self.parts:
+            for item in part.shown:
+                if isinstance(item, Answer):
+                    answers[part.part.title] = " ".join(
+                        filter(None, (answers.get(part.part.title), item.text))
                     )
-        return found
+        return answers
 
     @property
     def empty(self) -> bool:
-        """Whether the study holds nothing of what makes the recipe."""
-        return all(one.lacking for one in self.parts if not one.part.design)
+        """Return whether the study has no data for any part of the recipe."""
+        return all(part.lacking for part in self.parts if not part.part.design)
 
     @property
     def lacking(self) -> dict[str, str]:
-        """What the study does not hold, by the title of the part that takes it."""
-        return {one.part.title: one.lacking for one in self.parts if one.lacking}
+        """Return the reasons for missing parts, by title."""
+        return {part.part.title: part.lacking for part in self.parts if part.lacking}
 
     def __repr__(self) -> str:
-        made = f"{counted(len(self.tables), 'table')}, {len(self.lacking):,} lacking"
-        return brief(self, f"{self.recipe.name} from {self.evidence.study}: {made}")
+        summary = f"{counted(len(self.tables), 'table')}, {len(self.lacking):,} lacking"
+        return brief(self, f"{self.recipe.name} from {self.evidence.study}: {summary}")
 
     def _repr_html_(self) -> str:
         tables = "".join(table._repr_html_() for table in self.tables.values())
@@ -96,7 +96,7 @@ class Findings(Printed):
         return tables + (html_table("Lacking", ["part", "why"], lacking) if lacking else "")
 
     def __str__(self) -> str:
-        """All tables, then what is missing."""
+        """Return all tables, followed by the missing parts."""
         missing = [f"{title}: {why}" for title, why in self.lacking.items()]
         return "\n\n".join([*self.answers.values(), *map(str, self.tables.values()), *missing])
 
@@ -114,35 +114,35 @@ def findings(
     workers: int = 1,
     progress: Callable[[RecipePart], None] | None = None,
 ) -> Findings:
-    """A paper's tables and figures from a study.
+    """Return a recipe's tables and figures from a study.
 
     Args:
         store: where the study is recorded.
         study: its name.
         recipe: the name of one of :data:`RECIPES`, or a recipe of your own.
         as_published: compute what the published systems' code does, where that differs.
-        draws: of bootstraps and permutation tests, 100 at least.
-        seed: of the draws.
-        options: what the recipe takes besides, by name; see :class:`.Recipe`.
+        draws: the number of draws of bootstraps and permutation tests, at least 100.
+        seed: the seed of the draws.
+        options: options of the recipe, by name; see :class:`.Recipe`.
         workers: processes that read matches; see :func:`.match_frames`.
         progress: called with each part before it is made.
 
     Raises:
         StoreError: there is no such study.
-        CheaptalkError: there is no such recipe or option, a game is not installed, or a measure
+        CheaptalkError: there is no such recipe or option, a game is not installed, or a metric
             failed.
         ValueError: fewer than 100 draws.
     """
     if draws < 100:
-        raise ValueError(f"intervals take 100 draws at least, not {draws}")
+        raise ValueError(f"draws must be at least 100, not {draws}")
     chosen = recipe_of(recipe) if isinstance(recipe, str) else recipe
     for name in options or {}:
         if name not in chosen.options:
-            known = suggest(name, list(chosen.options)) if chosen.options else f'"{name}"'
-            raise CheaptalkError(f"the recipe {chosen.name} has no option {known}")
+            suggestion = suggest(name, list(chosen.options)) if chosen.options else f'"{name}"'
+            raise CheaptalkError(f"the recipe {chosen.name} has no option {suggestion}")
     observers = tuple(dict.fromkeys(kind for part in chosen.parts for kind in part.observers))
     evidence = Evidence(
-        store, study, as_published, chosen.measures, draws, seed, options or {}, workers, observers
+        store, study, as_published, chosen.metrics, draws, seed, options or {}, workers, observers
     )
 
     tones = tones_of([*evidence.labels, *chosen.players])
@@ -162,14 +162,14 @@ def findings(
 
 
 def write_findings(
-    found: Findings, out: Path | str, *, sample: int = 1, viewer: str = VIEWER
+    results: Findings, out: Path | str, *, sample: int = 1, viewer: str = VIEWER
 ) -> None:
     """Write a recipe's tables and figures as a page that works offline.
 
-    The same store gives the same page. An existing file is replaced at the end, whole.
+    The same store gives the same page. An existing file is replaced atomically.
 
     Args:
-        found: see :func:`.findings`.
+        results: see :func:`.findings`.
         out: the file to write.
         sample: transcripts in the page, for each pairing and way of ending.
         viewer: the address of a viewer, for links to all other transcripts.
@@ -177,11 +177,11 @@ def write_findings(
     Raises:
         CheaptalkError: the file cannot be written.
     """
-    evidence = found.evidence
+    evidence = results.evidence
     chosen = sampled(evidence.frames, sample, Chance(evidence.study))
     write_page(
-        found.recipe,
-        found.parts,
+        results.recipe,
+        results.parts,
         out,
         name=evidence.study,
         evidence=evidence,

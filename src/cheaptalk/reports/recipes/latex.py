@@ -1,4 +1,4 @@
-"""Tables in LaTeX, as wide as a page of print at most."""
+"""Tables in LaTeX, at most as wide as a printed page."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ SPECIAL = {
     "<": "$<$", ">": "$>$", "\u00a0": "~", "\u2009": r"\,", "\u202f": r"\,", "…": r"\dots{}",
     "†": r"$^\dagger$", "*": r"$^*$",
 }  # fmt: skip
-"""Characters that LaTeX takes for something else."""
+"""Characters with a special meaning in LaTeX, and their escapes."""
 SIGNS = {
     "\N{MINUS SIGN}": r"-",
     "\N{PLUS-MINUS SIGN}": r"\pm",
@@ -38,36 +38,37 @@ SIGNS = {
     "\N{GREEK CAPITAL LETTER SIGMA}": r"\Sigma",
     "\N{GREEK CAPITAL LETTER DELTA}": r"\Delta",
 }
-"""Signs that it knows in formulas only."""
+"""Characters that LaTeX supports only in formulas."""
 LATEX = SPECIAL | {sign: f"${code}$" for sign, code in SIGNS.items()}
 PAGE = 32.5
 """The width of a page of LaTeX's article, in em of its ten points."""
 SIZES = (("", 1.0), (r"\small", 0.94), (r"\footnotesize", 0.86), (r"\scriptsize", 0.8))
-"""Sizes of letters, the largest first, and how much of an em each has."""
+"""Font sizes, the largest first, and the width of an em in each."""
 GAP = 0.8
-"""Between columns, in em: twice the four points that tables here set."""
+"""Space between columns, in em: twice the four points that the tables set."""
 LONG_TEXT, NARROW_TEXT = 16.0, 8.0
-"""Widths, in em, from which texts are broken into lines; the second where nothing fits else."""
+"""Widths, in em, from which texts are wrapped; the second if nothing else fits."""
 LINES = r">{\raggedright\arraybackslash}p{%.1fem}"
-"""A column of texts in lines, of so many em."""
+"""A column of wrapped text of a given width in em."""
 LONG_TABLE = 40
-"""Rows from which a table goes on over pages."""
+"""Number of rows from which a table spans several pages."""
 Cell: TypeAlias = tuple[str, float]
-"""What stands in a cell, and its width in em."""
+"""The content of a cell, and its width in em."""
 WIDTHS = {"il.,:;'!|j()[]ft \\/-I": 0.34, "mwMWOQ@%": 0.86}
-"""The widths of letters, in em, as wide as they come; all others are 0.6 as capitals, else 0.53."""
+"""Maximum widths of letters, in em; all others are 0.6 if capital and 0.53 otherwise."""
 
 
 def latex(table: ReportTable, label: str = "") -> str:
-    r"""A table in LaTeX, with the packages ``booktabs``, ``array`` and, over pages, ``longtable``.
+    r"""Return a table in LaTeX, which needs the packages ``booktabs``, ``array`` and, for several
+    pages, ``longtable``.
 
     Intervals stand in brackets and standard errors in parentheses. Letters are as large as fit in
     the width of a page; a table that fits in no size is broken into panels of columns, and one of
     many rows goes on over pages.
 
     Args:
-        table: which.
-        label: for references; the table's name without.
+        table: the table.
+        label: the LaTeX label; by default, the table's name.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"model": ["a_b"], "gain": [0.5], "gain.error": [0.125]})
@@ -87,11 +88,11 @@ def latex(table: ReportTable, label: str = "") -> str:
     \end{table}
     """
     rows = list(table.rows)
-    cells = {one.key: [_cell(table, row, one) for row in rows] for one in table.columns}
+    cells = {column.key: [_cell(table, row, column) for row in rows] for column in table.columns}
     size, panels, widths = _fitted(table, cells)
-    said = f"{table.title}. {table.caption} {table.caution}"
+    caption = f"{table.title}. {table.caption} {table.caution}"
     head = [
-        rf"\caption{{{escaped(' '.join(said.split()))}}}",
+        rf"\caption{{{escaped(' '.join(caption.split()))}}}",
         rf"\label{{tab:{label or table.name}}}",
     ]
     if len(rows) >= LONG_TABLE:
@@ -101,7 +102,7 @@ def latex(table: ReportTable, label: str = "") -> str:
         [
             r"\begin{table}", r"\setlength{\tabcolsep}{4pt}", *filter(None, [size]), *head,
             *chain.from_iterable(
-                [*([r"\par\medskip"] if place else []), *body] for place, body in enumerate(bodies)
+                [*([r"\par\medskip"] if index else []), *body] for index, body in enumerate(bodies)
             ),
             r"\end{table}",
         ]
@@ -109,14 +110,14 @@ def latex(table: ReportTable, label: str = "") -> str:
 
 
 def escaped(text: str) -> str:
-    """A text in LaTeX."""
-    return re.sub(".", lambda found: LATEX.get(found[0], found[0]), text)
+    """Return a text escaped for LaTeX."""
+    return re.sub(".", lambda match: LATEX.get(match[0], match[0]), text)
 
 
 def _fitted(
     table: ReportTable, cells: Mapping[str, Sequence[Cell]]
 ) -> tuple[str, list[list[Header]], dict[str, float]]:
-    """The size of letters, the panels of columns, one if that fits in some size, and widths."""
+    """Return the font size, the panels of columns (one if some size fits them) and their widths."""
     for longest in (LONG_TEXT, NARROW_TEXT):
         widths = _column_widths(table, cells, longest)
         for size, em in SIZES:
@@ -129,13 +130,13 @@ def _fitted(
 def _panels(
     columns: Sequence[Header], widths: Mapping[str, float], room: float
 ) -> list[list[Header]]:
-    """The columns in panels that fit, each with those that say what a row is."""
+    """Return panels of columns that fit, each with the columns that identify a row."""
     stub = _stub(columns)
     panels = [list(stub)]
     for _, run in groupby(columns[len(stub) :], key=_belongs_to):
         together = list(run)
-        whole = _across([*stub, *together], widths) <= room
-        for part in [together] if whole else [[one] for one in together]:
+        fits = _across([*stub, *together], widths) <= room
+        for part in [together] if fits else [[column] for column in together]:
             if len(panels[-1]) > len(stub) and _across([*panels[-1], *part], widths) > room:
                 panels.append(list(stub))
             panels[-1] += part
@@ -143,40 +144,41 @@ def _panels(
 
 
 def _belongs_to(column: Header) -> str:
-    """What a column stays beside: its group, or the number that is printed beside ours."""
+    """Return the key that keeps columns together: the group, or the number that a column
+    accompanies."""
     return column.group or column.key.removesuffix(".printed")
 
 
 def _across(columns: Sequence[Header], widths: Mapping[str, float]) -> float:
-    """The width of columns side by side, in em."""
-    return sum(widths[one.key] + GAP for one in columns)
+    """Return the width of columns side by side, in em."""
+    return sum(widths[column.key] + GAP for column in columns)
 
 
 def _stub(columns: Sequence[Header]) -> list[Header]:
-    """The columns that say what a row is: the texts before the first number."""
-    texts = next((at for at, one in enumerate(columns) if one.places is not None), 1)
+    """Return the columns that identify a row: the texts before the first number."""
+    texts = next((index for index, column in enumerate(columns) if column.decimals is not None), 1)
     return list(columns[: max(1, min(texts, len(columns) - 1))])
 
 
 def _column_widths(
     table: ReportTable, cells: Mapping[str, Sequence[Cell]], longest: float
 ) -> dict[str, float]:
-    """The widths of columns, in em: of their widest cell, or of a word of their title."""
-    found = {}
-    for one, title in zip(table.columns, table.titles, strict=True):
-        widest = max((width for _, width in cells[one.key]), default=0.0)
-        shown = min(longest, widest) if one.places is None else widest
-        found[one.key] = max([*map(_width, title.split()), shown])
-    for name, run in groupby(table.columns, key=lambda one: one.group):
-        keys = [one.key for one in run]
-        lacking = _width(name) - sum(found[key] + GAP for key in keys)
+    """Return the widths of columns, in em: of the widest cell or the longest word of the title."""
+    widths = {}
+    for column, title in zip(table.columns, table.titles, strict=True):
+        widest = max((width for _, width in cells[column.key]), default=0.0)
+        column_width = min(longest, widest) if column.decimals is None else widest
+        widths[column.key] = max([*map(_width, title.split()), column_width])
+    for name, run in groupby(table.columns, key=lambda column: column.group):
+        keys = [mark.key for mark in run]
+        lacking = _width(name) - sum(widths[key] + GAP for key in keys)
         for key in keys if lacking > 0 else ():
-            found[key] += lacking / len(keys)
-    return found
+            widths[key] += lacking / len(keys)
+    return widths
 
 
 def _width(text: str) -> float:
-    """How wide a text is, in em, at most."""
+    """Return the maximum width of a text, in em."""
     wide = 0.0
     for letter in text:
         kind = next((width for letters, width in WIDTHS.items() if letter in letters), None)
@@ -185,40 +187,40 @@ def _width(text: str) -> float:
 
 
 def _sides(panel: Sequence[Header], widths: Mapping[str, float]) -> str:
-    """How the columns of a panel stand: texts left, long ones in lines, numbers right."""
+    """Return the column specification of a panel: text left, long text wrapped, numbers right."""
     return "".join(
-        "r" if one.places is not None
-        else "l" if widths[one.key] < NARROW_TEXT else LINES % widths[one.key]
-        for one in panel
+        "r" if column.decimals is not None
+        else "l" if widths[column.key] < NARROW_TEXT else LINES % widths[column.key]
+        for column in panel
     )  # fmt: skip
 
 
 def _heading(
     table: ReportTable, panel: Sequence[Header], widths: Mapping[str, float]
 ) -> Iterator[str]:
-    """The lines that say what columns are: over several of them, and over each."""
+    """Return the heading lines: titles of groups, and titles of columns."""
     if table.groups:
-        runs = [(name, len([*run])) for name, run in groupby(one.group for one in panel)]
+        runs = [(name, len([*run])) for name, run in groupby(column.group for column in panel)]
         yield _row(
             rf"\multicolumn{{{count}}}{{c}}{{{escaped(name)}}}"
             if name
             else " & ".join([""] * count)
             for name, count in runs
         )
-        at = 1
+        position = 1
         for name, count in runs:
             if name:
-                yield rf"\cmidrule(lr){{{at}-{at + count - 1}}}"
-            at += count
-    titles = dict(zip((one.key for one in table.columns), table.titles, strict=True))
-    lines = [_broken(titles[one.key], widths[one.key]) for one in panel]
-    for at in range(max(map(len, lines))):
-        yield _row(escaped(one[at]) if at < len(one) else "" for one in lines)
+                yield rf"\cmidrule(lr){{{position}-{position + count - 1}}}"
+            position += count
+    titles = dict(zip((column.key for column in table.columns), table.titles, strict=True))
+    lines = [_broken(titles[column.key], widths[column.key]) for column in panel]
+    for position in range(max(map(len, lines))):
+        yield _row(escaped(line[position]) if position < len(line) else "" for line in lines)
     yield r"\midrule"
 
 
 def _broken(title: str, width: float) -> list[str]:
-    """A title in lines no wider than its column."""
+    """Return a title in lines no wider than its column."""
     lines = [""]
     for word in title.split():
         longer = f"{lines[-1]} {word}".strip()
@@ -244,11 +246,11 @@ def _over_pages(
     table: ReportTable, size: str, panels: Sequence[Sequence[Header]], widths: Mapping[str, float],
     cells: Mapping[str, Sequence[Cell]], head: Sequence[str],
 ) -> Iterator[str]:  # fmt: skip
-    """A table that goes on over pages, each with its headings."""
+    """Return a table that spans several pages, each with its headings."""
     yield rf"\begingroup\setlength{{\tabcolsep}}{{4pt}}{size}"
-    for place, panel in enumerate(panels):
+    for index, panel in enumerate(panels):
         yield rf"\begin{{longtable}}{{{_sides(panel, widths)}}}"
-        if not place:
+        if not index:
             yield from head[:1]
             yield head[1] + r" \\"
         yield r"\toprule"
@@ -257,12 +259,12 @@ def _over_pages(
         yield r"\bottomrule"
         yield r"\endfoot"
         yield from _body(panel, cells)
-        yield r"\end{longtable}" + ("" if place == len(panels) - 1 else r"\addtocounter{table}{-1}")
+        yield r"\end{longtable}" + ("" if index == len(panels) - 1 else r"\addtocounter{table}{-1}")
     yield r"\endgroup"
 
 
 def _body(panel: Sequence[Header], cells: Mapping[str, Sequence[Cell]]) -> Iterator[str]:
-    for row in zip(*(cells[one.key] for one in panel), strict=True):
+    for row in zip(*(cells[column.key] for column in panel), strict=True):
         yield _row(text for text, _ in row)
 
 
@@ -271,12 +273,13 @@ def _row(texts: Iterable[str]) -> str:
 
 
 def _cell(table: ReportTable, row: Mapping[str, Any], column: Header) -> Cell:
-    """A cell and its width: numbers as formulas, intervals in brackets, errors in parentheses."""
-    value, places = row[column.key], table.places(row, column)
+    """Return a cell and its width: numbers as formulas, intervals in brackets, errors in
+    parentheses."""
+    value, decimals = row[column.key], table.decimals(row, column)
     if value is None:
         return "", 0.0
     bold = table.bold(row, column)
-    if places is None:
+    if decimals is None:
         text = escaped(str(value))
         return rf"\textbf{{{text}}}" if bold else text, _width(str(value)) * (1.15 if bold else 1)
     number = table.number(row, column)
@@ -284,25 +287,25 @@ def _cell(table: ReportTable, row: Mapping[str, Any], column: Header) -> Cell:
     text = _formula(number.rstrip("*"))
     text = rf"\mathbf{{{text}}}" if bold else text
     text = f"${text}$" + (rf"$^{{{'*' * stars}}}$" if stars else "")
-    spread = _spread(table, row, column, places)
+    spread = _spread(table, row, column, decimals)
     return text + spread, _formula_width(number) + _formula_width(
         re.sub(r"[$\\{}]|dagger", "", spread)
     )
 
 
-def _spread(table: ReportTable, row: Mapping[str, Any], column: Header, places: int) -> str:
-    one = table.cell(row, column)
+def _spread(table: ReportTable, row: Mapping[str, Any], column: Header, decimals: int) -> str:
+    estimate = table.cell(row, column)
     if not column.spread:
         return ""
-    if one.low is not None and one.high is not None:
-        ends = (_formula(fixed(end, places)) for end in (one.low, one.high))
-        few = r"$^\dagger$" if one.wanted is not None else ""
+    if estimate.low is not None and estimate.high is not None:
+        ends = (_formula(fixed(end, decimals)) for end in (estimate.low, estimate.high))
+        few = r"$^\dagger$" if estimate.wanted is not None else ""
         return f" [${'$, $'.join(ends)}$]{few}"
-    return "" if one.error is None else f" (${_formula(fixed(one.error, places))}$)"
+    return "" if estimate.error is None else f" (${_formula(fixed(estimate.error, decimals))}$)"
 
 
 def _formula_width(text: str) -> float:
-    """How wide numbers are, in em: a minus in a formula is longer than a hyphen."""
+    """Return the width of numbers, in em: a minus in a formula is wider than a hyphen."""
     return _width(text) + 0.45 * text.count("-")
 
 

@@ -1,4 +1,4 @@
-"""How far the best is ahead of others, and whether that can be told."""
+"""The lead of the best player over the others, and whether it is significant."""
 
 from collections.abc import Iterator, Sequence
 from math import inf
@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from cheaptalk.rules import counted
-from cheaptalk.statistics import DEALS, STRATA, mean_intervals
+from cheaptalk.statistics import INSTANCES, STRATA, mean_intervals
 from cheaptalk.statistics.columns import FloatArray
 from cheaptalk.statistics.differences import (
     UNBOUNDED,
@@ -30,17 +30,17 @@ from cheaptalk.statistics.planning import correlations_of, growth_for_power
 from cheaptalk.text import fixed
 
 ALPHA, POWER = 0.05, 0.8
-"""How often the best is named wrongly at most, and how often so many matches would tell."""
-FEW_DEALS = 10
-"""Deals below which a sentence says how few they are."""
-PLANNING_FREEDOM = FEW_DEALS - 1
-"""Degrees of freedom below which an error is too rough to plan a sample size."""
+"""The maximum probability of naming a wrong best player, and the power of planned sample sizes."""
+FEW_INSTANCES = 10
+"""Number of instances below which a sentence states their number."""
+PLANNING_FREEDOM = FEW_INSTANCES - 1
+"""Degrees of freedom below which a standard error is too imprecise to plan a sample size."""
 LEAST_GROWTH, MOST_GROWTH = 1.2, 100
-"""How many times as many deals a sentence advises."""
+"""The smallest and the largest multiple of instances that a sentence recommends."""
 
 
 class Margin(NamedTuple):
-    """How far one player is ahead of another.
+    """The lead of one player over another.
 
     Attributes:
         behind: the other one.
@@ -48,14 +48,14 @@ class Margin(NamedTuple):
             if ``matched``.
         low, high: its interval, at a level that allows for all rivals, within what the difference
             can be; None if there is none.
-        deals: the instances it rests on, of the player with fewer.
-        comparisons: for how many comparisons at once the interval holds.
-        more: how many times as many instances would show the first ahead of all rivals in four of
-            five studies, if the differences are what they seem; infinite if no sensible number
-            would, None if the data do not tell. See :func:`planned_growth`.
-        told: whether the one ahead is so beyond doubt.
+        instances: the instances it rests on, of the player with fewer.
+        comparisons: the number of comparisons for which the interval holds simultaneously.
+        more: the multiple of instances that would show the first ahead of all rivals in four of
+            five studies, if the observed differences are the true ones; infinite if no reasonable
+            number would, None if it is unknown. See :func:`planned_growth`.
+        significant: whether the one ahead is so beyond doubt.
         constant: whether the difference never varied within a configuration.
-        configurations: how many it rests on.
+        configurations: the number of configurations.
         freedom: degrees of freedom of its error.
         skewed: whether rare outcomes against the one ahead make the interval too narrow.
         matched: whether the difference is not that of the means of all matches, since one of the
@@ -68,10 +68,10 @@ class Margin(NamedTuple):
     size: float
     low: float | None
     high: float | None
-    deals: int
+    instances: int
     comparisons: int
     more: float | None
-    told: bool = False
+    significant: bool = False
     constant: bool = False
     configurations: int = 1
     freedom: float = 0.0
@@ -81,46 +81,53 @@ class Margin(NamedTuple):
 
     @property
     def certainty(self) -> tuple[bool, bool, float, float]:
-        """A sort key: first the least certain lead, by the lower end of its interval.
+        """Return a sort key: the least certain lead first, by the lower bound of its interval.
 
-        Among leads that are not told, those that never varied come last.
+        Among leads that are not significant, constant leads come last.
         """
         low = self.size if self.low is None else self.low
-        return (self.told, self.constant, low, self.size)
+        return (self.significant, self.constant, low, self.size)
 
-    def places(self, usual: int) -> int:
-        """Decimals at which a sure lead and its interval do not round to 0, at most four more."""
-        ends = [end for end in (self.size, self.low) if self.told and end]
-        fit = (at for at in range(usual, usual + 4) if all(round(end, at) for end in ends))
+    def decimals(self, usual: int) -> int:
+        """Return the decimals at which a significant lead and its interval don't round to 0, at
+        most four more than usual."""
+        ends = [end for end in (self.size, self.low) if self.significant and end]
+        fit = (
+            digits for digits in range(usual, usual + 4) if all(round(end, digits) for end in ends)
+        )
         return next(fit, usual + 4)
 
-    def within(self, places: int, *, deals: bool = True) -> str:
-        """Its interval as it stands in a sentence, and how few deals it rests on.
+    def within(self, decimals: int, *, instances: bool = True) -> str:
+        """Return its interval as text in parentheses, with the number of instances if there are
+        few.
 
         Args:
-            places: decimals.
-            deals: whether the sentence does not say the number of deals otherwise.
+            decimals: decimals.
+            instances: whether the sentence does not say the number of instances otherwise.
         """
         if self.matched:
-            where = f" on what both played, {counted(self.deals, 'deal')}" * (self.deals > 1)
-            return f"{where}{self._replace(matched=False).within(places, deals=False)}"
-        is_few = deals and self.deals < FEW_DEALS
-        few = f", on only {counted(self.deals, 'deal')}" if is_few else ""
-        if self.deals == 1:
-            return " (one deal)"
-        each = " of each configuration" if self.configurations > 1 else ""
-        parts = [f"the same on every deal{each}"] if self.constant else []
+            scope = f" on the instances that both played, {counted(self.instances, 'instance')}" * (
+                self.instances > 1
+            )
+            return f"{scope}{self._replace(matched=False).within(decimals, instances=False)}"
+        is_few = instances and self.instances < FEW_INSTANCES
+        few = f", on only {counted(self.instances, 'instance')}" if is_few else ""
+        if self.instances == 1:
+            return " (one instance)"
+        suffix = " of each configuration" if self.configurations > 1 else ""
+        parts = [f"the same on every instance{suffix}"] if self.constant else []
         if self.low is not None and self.high is not None:
             kind = "95 % interval" if self.comparisons == 1 else "simultaneous 95 % interval"
-            parts.append(f"{kind} {fixed(self.low, places)} to {fixed(self.high, places)}")
+            parts.append(f"{kind} {fixed(self.low, decimals)} to {fixed(self.high, decimals)}")
         return f" ({', '.join(parts) or 'inconclusive: about one degree of freedom'}{few})"
 
 
 def caution(lead: Margin) -> str:
-    """Return what few or skewed outcomes leave open of a sure lead, as a sentence after a space."""
-    if few := rare_outcomes(lead.deals, "deal"):
+    """Return a sentence about the limits of a significant lead, after a space; empty if there are
+    none."""
+    if few := rare_outcomes(lead.instances, "instance"):
         return few
-    if few := rare_outcomes(lead.quiet, "deal"):
+    if few := rare_outcomes(lead.quiet, "instance"):
         return f" The lead never varied in one of the configurations.{few}"
     if lead.skewed:
         return " The outcomes are skewed, and the interval may be too narrow."
@@ -128,9 +135,10 @@ def caution(lead: Margin) -> str:
 
 
 def rare_outcomes(instances: int, noun: str = "instance") -> str:
-    """Return how rare an outcome few instances may lack, as a sentence after a space.
+    """Return a sentence about the rarest outcome that few instances may lack, after a space.
 
-    It is absent from all of them in more than one of twenty studies. Enough instances give nothing.
+    Such an outcome is absent from all of them in more than one of twenty studies. The sentence is
+    empty if there are enough instances.
     """
     if not 1 < instances < ENOUGH:
         return ""
@@ -139,56 +147,58 @@ def rare_outcomes(instances: int, noun: str = "instance") -> str:
 
 
 def planned_growth(lead: Margin) -> float | str:
-    """Return how many times as many deals would show the lead, or the reason that it is unknown.
+    """Return the multiple of instances that would show the lead, or the reason that it is unknown.
 
     Reports and leaderboards plan by this rule.
     """
     if lead.more is None:
-        return "more deals may tell"
+        return "more instances may decide"
     if round(lead.freedom, 6) < PLANNING_FREEDOM:
-        return "how many deals would tell cannot be said of so few"
+        return "these are too few instances to estimate how many are needed"
     if lead.more > MOST_GROWTH:
-        return f"to tell would take more than {MOST_GROWTH} times as many deals"
+        return f"a clear result would need more than {MOST_GROWTH} times as many instances"
     return max(lead.more, LEAST_GROWTH)
 
 
 def tie_text(
-    best: str, margins: Sequence[Margin], places: int, *, known: bool = True
+    best: str, margins: Sequence[Margin], decimals: int, *, reliable: bool = True
 ) -> tuple[str, str] | None:
-    """Return who has the same mean as the best player, and what that shows; None without a tie.
+    """Return the players with the same mean as the best player, and a caution; None without a tie.
 
-    Equal means are a tie of the sample, and do not show that players are equal.
+    Equal means are a tie in the sample and don't show that the players are equal.
 
     Args:
         best: the player whose leads these are.
         margins: its leads over all others.
-        places: decimals of a difference.
-        known: whether the intervals can be trusted.
+        decimals: decimals of a difference.
+        reliable: whether the intervals can be trusted.
     """
-    ties = [one for one in margins if one.size == 0]
+    ties = [margin for margin in margins if margin.size == 0]
     if not ties:
         return None
-    *names, last = [best, *(one.behind for one in ties)]
+    *names, last = [best, *(tie.behind for tie in ties)]
     who = f"All {len(ties) + 1} players" if 1 < len(ties) == len(margins) else (
         f"{', '.join(names)} and {last}"
     )  # fmt: skip
-    widest = max(ties, key=lambda one: one.high or 0.0)
-    shows = f"on these {counted(widest.deals, 'deal')}; that does not show that they are equal"
-    if known:
-        zero = f"{fixed(0, places)}{widest.within(places, deals=False)}"
+    widest = max(ties, key=lambda tie: tie.high or 0.0)
+    shows = (
+        f"on these {counted(widest.instances, 'instance')}; this does not show that they are equal"
+    )
+    if reliable:
+        zero = f"{fixed(0, decimals)}{widest.within(decimals, instances=False)}"
         shows += f": the difference between {best} and {widest.behind} is {zero}"
     return f"{who} have the same mean", shows
 
 
 class _Pair(NamedTuple):
-    """The first against one other: the difference and what is known of its error."""
+    """The difference between the first player and one other, with its standard error."""
 
     behind: str
     size: float
     error: float | None
     freedom: float
     skew: float
-    deals: int
+    instances: int
     constant: bool
     bounds: Bounds
     deviations: FloatArray
@@ -197,7 +207,7 @@ class _Pair(NamedTuple):
     quiet: int
 
     def limits(self, level: float) -> tuple[float, float] | tuple[None, None]:
-        """The interval of the difference."""
+        """Return the confidence interval of the difference."""
         if self.constant:
             return constant_limits(self.size, self.freedom, level, self.bounds)
         return difference_limits(self.size, self.error, self.freedom, level, self.bounds, self.skew)
@@ -211,34 +221,33 @@ def margins_over(
     bounds: Bounds | BoundsColumns = UNBOUNDED,
     statements: int = 1,
 ) -> Iterator[Margin]:
-    """Return how far the first is ahead of each other.
+    """Return the lead of the first player over each other player.
 
-    The difference of two means is clustered by deal within configurations. Its interval (see
-    :func:`.difference_limits`) has the level of 95 % for all others and statements at once
-    (Bonferroni), so that
-    some player is wrongly said to be ahead of all others in at most one of twenty studies. A
-    The matches of each pair are weighted so that instances count alike for both players. A
-    difference that is the same on every deal of each configuration has the interval of
-    :func:`.constant_limits`, since the deals can lack an outcome that would change it.
+    The difference of two means is clustered by instance within configurations. Its interval (see
+    :func:`.difference_limits`) has a simultaneous level of 95 % for all rivals and statements
+    (Bonferroni), so that at most one of twenty studies names a false winner. The matches of each
+    pair are weighted so that instances count equally for both players. A difference that is the
+    same on every instance of each configuration has the interval of :func:`.constant_limits`,
+    because the instances may lack an outcome that would change it.
 
     Args:
-        rows: one row an observation, with the columns of :data:`.DEALS`.
-        who: the column that says whose it is.
-        key: what is averaged.
-        ranked: who there is, each with its mean, the first first.
-        bounds: of what is averaged, as :func:`.mean_intervals` takes them.
-        statements: how many such comparisons are reported together, such as one a role.
+        rows: one row an observation, with the columns of :data:`.INSTANCES`.
+        who: the column of the player.
+        key: the column to average.
+        ranked: the players with their means, the best first.
+        bounds: the bounds of the values; see :func:`.mean_intervals`.
+        statements: the number of such comparisons that are reported together, such as one per role.
     """
-    (first, best), *rest = ranked
+    (first, best), *rivals = ranked
     rows = rows.drop_nulls(key)
-    pairs = [_pair(rows, who, key, first, label, best - mean, bounds) for label, mean in rest]
-    alpha = ALPHA / max(1, len(rest)) / statements
+    pairs = [_pair(rows, who, key, first, label, best - mean, bounds) for label, mean in rivals]
+    alpha = ALPHA / max(1, len(rivals)) / statements
     limits = [pair.limits(1 - alpha) for pair in pairs]
-    told = [(low or 0.0) > 0 for low, _ in limits]
-    more = None if all(told) else _growth(pairs, alpha)
-    for pair, (low, high), sure in zip(pairs, limits, told, strict=True):
+    significant = [(low or 0.0) > 0 for low, _ in limits]
+    more = None if all(significant) else _growth(pairs, alpha)
+    for pair, (low, high), sure in zip(pairs, limits, significant, strict=True):
         yield Margin(
-            pair.behind, pair.size, low, high, pair.deals, len(rest) * statements, more, sure,
+            pair.behind, pair.size, low, high, pair.instances, len(rivals) * statements, more, sure,
             pair.constant, pair.configurations, pair.freedom,
             low is not None and steepness(pair.freedom, 1 - alpha, pair.skew) < -1, pair.matched,
             pair.quiet,
@@ -249,13 +258,13 @@ def _pair(
     rows: pl.DataFrame, who: str, key: str, first: str, label: str, size: float,
     bounds: Bounds | BoundsColumns,
 ) -> _Pair:  # fmt: skip
-    ours, theirs = pl.col(who) == first, pl.col(who) == label
-    both = rows.filter(ours | theirs)
-    pair = _balanced(both, ours, theirs)
+    is_first, is_second = pl.col(who) == first, pl.col(who) == label
+    pair_rows = rows.filter(is_first | is_second)
+    pair = _balanced(pair_rows, is_first, is_second)
     value, weight = pl.col(key).cast(pl.Float64), pl.col("weight")
-    largest, matched = both.select(value.abs().max()).item() or 0.0, False
-    if pair.height < both.height or pair.select((weight != 1).any()).item():
-        means = pair.group_by(ours.alias("first"), maintain_order=True).agg(
+    largest, matched = pair_rows.select(value.abs().max()).item() or 0.0, False
+    if pair.height < pair_rows.height or pair.select((weight != 1).any()).item():
+        means = pair.group_by(is_first.alias("first"), maintain_order=True).agg(
             (value * weight).sum() / weight.sum()
         )
         plain, size = size, float(means.sort("first")[key].diff()[-1])
@@ -263,28 +272,31 @@ def _pair(
     size = 0.0 if abs(size) <= ROUNDING * largest else size
     mean = (value * weight).sum().over(who) / weight.sum().over(who)
     off = without_rounding(value - mean, value.abs().max()) * weight
-    signed = pl.when(ours).then(off / weight.filter(ours).sum()).otherwise(
-        -off / weight.filter(theirs).sum()
+    signed = pl.when(is_first).then(off / weight.filter(is_first).sum()).otherwise(
+        -off / weight.filter(is_second).sum()
     )  # fmt: skip
     pair = pair.with_columns(off=signed * pl.len())
-    found = mean_intervals(pair, ["off"], cluster=DEALS, strata=STRATA)
-    error, freedom, skew, note = found.select("error", "freedom", "skew", "note").row(0)
-    deals = min(pair.filter(side).select(DEALS).n_unique() for side in (ours, theirs))
-    parts = pair.group_by(DEALS, maintain_order=True).agg(pl.col("off").sum() / len(pair))
-    centred = rows.select(DEALS).unique(maintain_order=True).join(
-        parts.select(*DEALS, pl.col("off") - pl.col("off").mean().over(STRATA)),
-        on=DEALS, how="left", validate="1:1", maintain_order="left",
+    intervals = mean_intervals(pair, ["off"], cluster=INSTANCES, strata=STRATA)
+    error, freedom, skew, note = intervals.select("error", "freedom", "skew", "note").row(0)
+    instances = min(
+        pair.filter(side).select(INSTANCES).n_unique() for side in (is_first, is_second)
+    )
+    parts = pair.group_by(INSTANCES, maintain_order=True).agg(pl.col("off").sum() / len(pair))
+    centred = rows.select(INSTANCES).unique(maintain_order=True).join(
+        parts.select(*INSTANCES, pl.col("off") - pl.col("off").mean().over(STRATA)),
+        on=INSTANCES, how="left", validate="1:1", maintain_order="left",
     )["off"].fill_null(0.0)  # fmt: skip
-    limits = difference_bounds(pair.filter(theirs), pair.filter(ours), bounds)
+    limits = difference_bounds(pair.filter(is_second), pair.filter(is_first), bounds)
     return _Pair(
-        label, size, error, freedom, skew, deals,
+        label, size, error, freedom, skew, instances,
         note == CONSTANT, limits, centred.to_numpy(),
         parts["configuration"].n_unique(), matched, 0 if note == CONSTANT else _quiet(parts),
     )  # fmt: skip
 
 
 def _quiet(parts: pl.DataFrame) -> int:
-    """The fewest instances of a configuration that varied in nothing, of those with several."""
+    """Return the smallest number of instances of a configuration without variation, among those
+    with several instances."""
     off = pl.col("off")
     spread = without_rounding(off.max() - off.min(), off.abs().max(), pl.len())
     sizes = parts.group_by(STRATA, maintain_order=True).agg(pl.len().alias("size"), spread=spread)
@@ -292,37 +304,38 @@ def _quiet(parts: pl.DataFrame) -> int:
     return min(still.to_list(), default=0)
 
 
-def _balanced(both: pl.DataFrame, ours: pl.Expr, theirs: pl.Expr) -> pl.DataFrame:
-    """The matches of two players on what both played, weighted so that it counts alike for both.
+def _balanced(rows: pl.DataFrame, is_first: pl.Expr, is_second: pl.Expr) -> pl.DataFrame:
+    """Return the matches of two players on shared instances, weighted equally for both players.
 
-    That is the instances of a configuration, or the configuration if each played mostly others of
-    its instances: a player whose matches fail on poor instances would else seem better.
+    The unit of weighting is the instance, or the configuration if each player mostly played other
+    instances of it. Otherwise, a player whose matches fail on poor instances would seem better.
 
     Returns:
         The matches with their ``weight``; all of them, if the players share no configuration.
     """
-    met = both.with_columns(
-        shared=(ours.any() & theirs.any()).over(DEALS),
-        alike=(ours.any() & theirs.any()).over(STRATA),
+    met = rows.with_columns(
+        shared=(is_first.any() & is_second.any()).over(INSTANCES),
+        alike=(is_first.any() & is_second.any()).over(STRATA),
     )
     shared, *played = (
-        pl.col("deal").filter(part).n_unique().over(STRATA)
-        for part in (pl.col("shared"), ours, theirs)
+        pl.col("instance").filter(part).n_unique().over(STRATA)
+        for part in (pl.col("shared"), is_first, is_second)
     )
     by_instance = 2 * shared >= pl.min_horizontal(played)
     marked = met.with_columns(
         alike=pl.when(by_instance).then("shared").otherwise("alike"),
-        unit=pl.when(by_instance).then("deal"),
+        unit=pl.when(by_instance).then("instance"),
     ).drop("shared")
-    kept = marked.filter("alike") if marked["alike"].any() else marked
+    selected = marked.filter("alike") if marked["alike"].any() else marked
     unit = [*STRATA, "unit"]
-    own = pl.when(ours).then(ours.sum().over(unit)).otherwise(theirs.sum().over(unit))
-    weight = pl.when("alike").then(pl.len().over(unit) / (2 * own)).otherwise(1.0)
-    return kept.with_columns(weight=weight).drop("alike", "unit")
+    count = pl.when(is_first).then(is_first.sum().over(unit)).otherwise(is_second.sum().over(unit))
+    weight = pl.when("alike").then(pl.len().over(unit) / (2 * count)).otherwise(1.0)
+    return selected.with_columns(weight=weight).drop("alike", "unit")
 
 
 def _growth(pairs: Sequence[_Pair], alpha: float) -> float | None:
-    """How many times as many deals would show the first ahead of all others; None if unknown."""
+    """Return the multiple of instances that would show the first player ahead of all others; None
+    if it is unknown."""
     varied = [pair for pair in pairs if not pair.constant]
     if any(pair.size <= 0 for pair in pairs) or not varied:
         return None

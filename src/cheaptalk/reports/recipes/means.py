@@ -1,4 +1,4 @@
-"""Means with their intervals, as the tables of recipes hold them."""
+"""Means with confidence intervals, in the format of the tables of recipes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,14 +8,14 @@ from scipy.special import stdtrit
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.margins import Margin
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, FREEDOM, WANTED
-from cheaptalk.statistics import DEALS, STRATA, holm, mean_intervals, rank_ranges
+from cheaptalk.statistics import INSTANCES, STRATA, holm, mean_intervals, rank_ranges
 from cheaptalk.statistics.intervals import ENOUGH, Bounds, BoundsColumns
 
 PARTS = {
     "mean": "", "low": LOW, "high": HIGH, "error": ERROR, "n": COUNT, "clusters": CLUSTERS,
     "wanted": WANTED, "freedom": FREEDOM,
 }  # fmt: skip
-"""What stands behind a column's name for each column of :func:`.mean_intervals`."""
+"""The suffix of a column's name for each column of :func:`.mean_intervals`."""
 
 
 def means(
@@ -24,10 +24,11 @@ def means(
     by: Sequence[str],
     *,
     bounds: Mapping[str, Bounds | BoundsColumns] | None = None,
-    cluster: Sequence[str] = DEALS,
+    cluster: Sequence[str] = INSTANCES,
     strata: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """One row a cell, and for each value ``x`` its mean ``x`` with ``x.low``, ``x.high`` and so on.
+    """Return one row per cell, with the mean ``x`` of each value and ``x.low``, ``x.high`` and so
+    on.
 
     Args:
         frame: one row an observation.
@@ -35,40 +36,45 @@ def means(
         by: the columns whose combinations are the cells, in the order in which they first appear.
         bounds, cluster, strata: see :func:`.mean_intervals`.
     """
-    found = mean_intervals(frame, values, by, cluster=cluster, strata=strata, bounds=bounds)
+    intervals = mean_intervals(frame, values, by, cluster=cluster, strata=strata, bounds=bounds)
     wide = frame.select(by).unique(maintain_order=True)
     for value in values:
         names = {part: value + ending for part, ending in PARTS.items()}
-        own = found.filter(measure=value).select(*by, *names).rename(names)
+        columns = intervals.filter(metric=value).select(*by, *names).rename(names)
         wide = wide.join(
-            own, on=list(by), how="left", nulls_equal=True, maintain_order="left", validate="1:1"
+            columns,
+            on=list(by),
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+            validate="1:1",
         )
     return wide
 
 
-def over_games(found: pl.DataFrame, value: str) -> pl.DataFrame:
-    """The mean of each player's games, all of which weigh alike, with a 95 % interval.
+def over_games(by_game: pl.DataFrame, value: str) -> pl.DataFrame:
+    """Return the mean over each player's games, equally weighted, with a 95 % interval.
 
-    The error is the root of the sum of the games' squared errors, over their number; degrees of
-    freedom are Welch and Satterthwaite's. A game whose values never varied adds as much as its
-    interval allows for what went unseen, half of its width as two standard errors. There is no
-    error where a game has none, and no interval where one never varied and has none. Where degrees
-    of freedom are fewer than 25 deals give, the interval wants as many deals as the game that wants
-    most. A single game keeps its interval.
+    The standard error is the root of the sum of the games' squared errors, divided by their number;
+    the degrees of freedom are Welch and Satterthwaite's. A game without variation contributes half
+    of the width of its interval, as two standard errors. There is no error if a game has none, and
+    no interval if a game never varied and has none. If there are fewer degrees of freedom than 25
+    instances give, the interval needs as many instances as the game that needs most. A single game
+    keeps its interval.
 
     Args:
-        found: one row a player and game, as :func:`means` makes them with configurations as
+        by_game: one row a player and game, as :func:`means` makes them with configurations as
             strata.
-        value: what is averaged.
+        value: the column to average.
 
     Returns:
         ``player`` in the order in which players first appear, ``value`` with its interval, error,
-        count and the deals it wants, and ``games``, how many there are.
+        count and the instances it wants, and ``games``, how many there are.
     """
     error = error_or_unseen(value)
     squares = error.pow(2).sum()
     fourths = (error.pow(4) / pl.max_horizontal(value + FREEDOM, 1)).sum()
-    made = found.group_by("player", maintain_order=True).agg(
+    pooled = by_game.group_by("player", maintain_order=True).agg(
         pl.col(value).mean(),
         pl.col(value + COUNT).sum(),
         pl.len().alias("games"),
@@ -79,24 +85,25 @@ def over_games(found: pl.DataFrame, value: str) -> pl.DataFrame:
     )
     mean_error = pl.col(value + ERROR)
     width = pl.when(mean_error > 0).then(mean_error) * pl.Series(
-        stdtrit(made["freedom"].to_numpy(), 0.975)
+        stdtrit(pooled["freedom"].to_numpy(), 0.975)
     )
     alone, few = pl.col("games") == 1, pl.col("freedom").round(6) < ENOUGH - 1
     ends = (
         pl.when(alone).then(end).otherwise(pl.col(value) + side * width).alias(end)
         for side, end in ((-1, value + LOW), (1, value + HIGH))
     )
-    wanted = pl.when(alone | (width.is_not_null() & few)).then(value + WANTED)
-    return made.with_columns(*ends, wanted).drop("freedom")
+    needed = pl.when(alone | (width.is_not_null() & few)).then(value + WANTED)
+    return pooled.with_columns(*ends, needed).drop("freedom")
 
 
 def error_or_unseen(value: str) -> pl.Expr:
-    """Return the standard error, and for values that never varied what may be unseen.
+    """Return the standard error and, for constant values, the variance that may be unseen.
 
-    That is half of the interval's width as two standard errors. It is null if there is no interval.
+    That is half of the interval's width, as two standard errors. It is null if there is no
+    interval.
 
     Args:
-        value: of :func:`means`.
+        value: the value's column in a frame of :func:`means`.
     """
     unseen = (pl.col(value + HIGH) - pl.col(value + LOW)) / 4
     return pl.coalesce(value + ERROR, unseen)
@@ -105,17 +112,18 @@ def error_or_unseen(value: str) -> pl.Expr:
 def ranked_over_games(
     rows: pl.DataFrame, value: str, together: Sequence[str], draws: int, seed: int
 ) -> tuple[pl.DataFrame, tuple[str, ...], list[Margin]]:
-    """Ranks by the mean of each player's games' means, the best first; see :func:`.rank_ranges`.
+    """Return ranks by the mean over each player's games, the best first; see :func:`.rank_ranges`.
 
-    Weighting each row makes the mean over rows the mean over games. Leave players out who lack a
-    game that others have: they would be ranked by those that they played.
+    Each row is weighted so that the mean over rows is the mean over games. Exclude players who lack
+    a game that others have, because they would be ranked by a different set of games.
 
     Args:
-        rows: one row an observation, with ``player``, ``game`` and the columns of :data:`DEALS`.
-        value: what players are ranked by.
-        together: the columns that tell apart, game by game, which deals are drawn together.
-        draws: how many.
-        seed: of these.
+        rows: one row an observation, with ``player``, ``game`` and the columns of
+            :data:`INSTANCES`.
+        value: the column by which players are ranked.
+        together: the columns that identify, within a game, the instances that are drawn together.
+        draws: the number of draws.
+        seed: the seed of the draws.
 
     Returns:
         ``player``, ``rank``, ``rank.low`` and ``rank.high`` (its ranks in 95 % of draws),
@@ -126,35 +134,36 @@ def ranked_over_games(
     share = pl.len().over("player") / pl.len().over("player", "game")
     weighted = rows.with_columns(
         pl.col(value) * share / pl.col("game").n_unique().over("player"),
-        unit=pl.concat_str("game", *DEALS, separator="\n"),
+        unit=pl.concat_str("game", *INSTANCES, separator="\n"),
         pool=pl.concat_str("game", *together, separator="\n"),
     )
-    found = rank_ranges(
+    ranges = rank_ranges(
         weighted, value, "player", cluster=["unit"], strata=["pool"], draws=draws, seed=seed
     )
-    ranks = found.frame.select(
+    ranks = ranges.frame.select(
         pl.col("group").alias("player"), "rank",
         pl.col("low").alias("rank.low"), pl.col("high").alias("rank.high"),
         pl.format("{} to {}", "sure_low", "sure_high").alias("sure"), "first",
     )  # fmt: skip
     pairs = len(ranks) * (len(ranks) - 1) // 2
     leads = []
-    for lead in found.leads:
+    for lead in ranges.leads:
         played = rows.filter(pl.col("player").is_in([ranks["player"][0], lead.behind]))
-        deals = played.select("game", *DEALS).n_unique()
+        instances = played.select("game", *INSTANCES).n_unique()
         leads.append(
             Margin(
-                lead.behind, lead.size, lead.low, lead.high, deals, pairs, found.more, lead.sure,
+                lead.behind, lead.size, lead.low, lead.high, instances, pairs, ranges.growth,
+                lead.sure,
                 lead.constant, played.select("game", *STRATA).n_unique(), lead.freedom,
             )
         )  # fmt: skip
-    return ranks, found.notes, leads
+    return ranks, ranges.notes, leads
 
 
-def with_told_ranges(board: pl.DataFrame, value: str) -> pl.DataFrame:
-    """Ranks with their ranges where all ranked have an interval; else with none.
+def with_ranges(board: pl.DataFrame, value: str) -> pl.DataFrame:
+    """Return ranks with their ranges if all players have an interval, and without ranges otherwise.
 
-    What never varied moves nobody in any draw, so that ranges would be too sure.
+    Constant values don't change in any draw, so the ranges would be too narrow.
 
     Args:
         board: one row a player, with the columns of :func:`ranked_over_games` and of ``value``.
@@ -166,13 +175,14 @@ def with_told_ranges(board: pl.DataFrame, value: str) -> pl.DataFrame:
 
 
 def without_ranges(board: pl.DataFrame) -> pl.DataFrame:
-    """Ranks with no ranges; see :func:`with_told_ranges`."""
+    """Return ranks without ranges; see :func:`with_ranges`."""
     columns = ("rank.low", "rank.high", "sure", "first")
     return board.with_columns(pl.lit(None, board[name].dtype).alias(name) for name in columns)
 
 
 def with_holm(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The frame with its column ``p`` corrected, as ``name``, among all rows that have one."""
+    """Return the frame with its column ``p`` corrected, as ``name``, over all rows that have
+    one."""
     tested = frame.with_row_index("at").drop_nulls("p")
     corrected = pl.DataFrame({"at": tested["at"], name: holm(tested["p"].to_numpy())})
     numbered = frame.with_columns(pl.col("p").cast(pl.Float64)).with_row_index("at")
@@ -182,7 +192,8 @@ def with_holm(frame: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def side_by_side(frame: pl.DataFrame, value: str, across: str) -> pl.DataFrame:
-    """Cells of one value in columns named after what ``across`` holds, with all that goes with it.
+    """Return the cells of one value, in columns named by the values of ``across``, with their
+    related columns.
 
     >>> rows = {"who": ["a", "a", "b"], "game": ["x", "y", "x"], "gain": [1, 2, 3],
     ...         "gain.n": [7, 8, 9]}
@@ -190,12 +201,12 @@ def side_by_side(frame: pl.DataFrame, value: str, across: str) -> pl.DataFrame:
     {'who': 'b', 'x': 3, 'x.n': 9, 'y': None, 'y.n': None}
     """
     parts = [name for name in frame.columns if name == value or name.startswith(f"{value}.")]
-    rest = [name for name in frame.columns if name not in (*parts, across)]
-    wide = frame.select(rest).unique(maintain_order=True)
+    keys = [name for name in frame.columns if name not in (*parts, across)]
+    wide = frame.select(keys).unique(maintain_order=True)
     for level in frame[across].unique(maintain_order=True):
         names = {part: f"{level}{part.removeprefix(value)}" for part in parts}
-        own = frame.filter(pl.col(across) == level).select(*rest, *parts).rename(names)
+        columns = frame.filter(pl.col(across) == level).select(*keys, *parts).rename(names)
         wide = wide.join(
-            own, on=rest, how="left", nulls_equal=True, maintain_order="left", validate="1:1"
+            columns, on=keys, how="left", nulls_equal=True, maintain_order="left", validate="1:1"
         )
     return wide

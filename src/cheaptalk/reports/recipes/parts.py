@@ -1,4 +1,4 @@
-"""What a report recipe is made of: tables and figures, in parts that say what they show."""
+"""The parts of a report recipe: tables, charts and texts with their descriptions."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,16 +18,15 @@ from cheaptalk.rules.registry import Registry, instances
 
 
 class Lacking(CheaptalkError):
-    """The study does not hold what a part needs; the sentence says what is missing."""
+    """Raised if a study lacks the data for a part; the message says what is missing."""
 
 
 class Answer(NamedTuple):
-    """What came out, in one sentence that stands before all tables and charts.
+    """A sentence with the main result, shown above all tables and charts.
 
     Attributes:
-        text: the sentence, such as who did best by how much, or that it cannot be told yet and
-            how many matches would tell.
-        short: the same in half a line, as it stands in a list of several parts' answers.
+        text: the sentence, such as the best player and its margin, or the number of matches needed.
+        short: a short form for a list of several parts' answers.
     """
 
     text: str
@@ -35,10 +34,10 @@ class Answer(NamedTuple):
 
 
 class Text(NamedTuple):
-    """Words that a page keeps folded under a title, such as the rules of a game.
+    """A text that the page shows folded under its title, such as the rules of a game.
 
     Attributes:
-        title: what they are.
+        title: the title of the text.
         prose: paragraphs, as in a docstring.
     """
 
@@ -51,9 +50,9 @@ class Charts(NamedTuple):
 
     Attributes:
         name: in addresses and file names.
-        title: what they show.
+        title: the title of the charts.
         panels: the charts.
-        caption: how to read them.
+        caption: the caption, which explains how to read them.
         wide: whether each takes a row of its own.
     """
 
@@ -65,13 +64,13 @@ class Charts(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """A drawing that is no chart, such as a graph.
+    """A drawing that is not a chart, such as a graph.
 
     Attributes:
         name: in addresses and file names.
-        title: what it shows.
+        title: the title of the drawing.
         svg: the drawing, all text in it escaped; in the page it takes the colours around it.
-        caption: how to read it.
+        caption: the caption, which explains how to read it.
     """
 
     name: str
@@ -81,11 +80,11 @@ class Drawing(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A match to be read, whole, where it stands.
+    """A complete match shown on the page.
 
     Attributes:
-        title: what it is an example of.
-        about: who met whom, and what came of it.
+        title: what the match exemplifies.
+        about: the players, and the result.
         record: the match.
         decisive: the request whose answer is marked as the one that decided; none without.
     """
@@ -97,34 +96,35 @@ class Match(NamedTuple):
 
     @property
     def talk(self) -> Talk:
-        """The match laid out for reading."""
+        """Return the transcript of the match."""
         return talk(self.record)
 
 
 Shown: TypeAlias = Answer | Text | ReportTable | Charts | Drawing | Match
 
 
-def painted(shown: Iterable[Shown], tones: Mapping[str, int]) -> Iterator[Shown]:
-    """What a part shows, its charts with one colour for each player; see :func:`.coloured`."""
-    for one in shown:
-        if isinstance(one, Charts):
-            yield one._replace(panels=[coloured(panel, tones) for panel in one.panels])
+def painted(items: Iterable[Shown], tones: Mapping[str, int]) -> Iterator[Shown]:
+    """Yield the contents of a part, with the same color for a player in all charts; see
+    :func:`.coloured`."""
+    for item in items:
+        if isinstance(item, Charts):
+            yield item._replace(panels=[coloured(panel, tones) for panel in item.panels])
         else:
-            yield one
+            yield item
 
 
 @dataclass(frozen=True)
 class RecipePart:
-    """A piece of a recipe, such as one table of the paper.
+    """A part of a recipe, such as one table of the paper.
 
     Attributes:
-        title: what it shows.
-        source: what of the paper it is, such as ``Table 2``; empty for what the paper lacks.
+        title: the title of the part.
+        source: the corresponding element of the paper, such as ``Table 2``; empty if there is none.
         make: tables, charts and drawings from a study. Its docstring tells readers of the page
             what is done. It raises :class:`Lacking` where the study does not hold what it takes.
-        observers: what ``make`` asks the evidence for by :meth:`.Evidence.observed`, if anything,
-            so that matches are read once for all parts.
-        design: whether it tells what was played and not what came out; it then stands at the end.
+        observers: observers that ``make`` uses by :meth:`.Evidence.observed`, so that matches are
+            read only once for all parts.
+        design: whether it describes the design rather than results; it is then shown at the end.
         folded: whether the page shows only its title until it is opened, and leaves its answer out
             of the summary.
         fits: whether a study is of the kind that it is about, such as one with people; of others it
@@ -141,24 +141,24 @@ class RecipePart:
 
     @property
     def about(self) -> str:
-        """What is done, as readers are told."""
-        return getdoc(getattr(self.make, "func", self.make)) or ""  # what a partial is of
+        """Return the description of the method that the page shows."""
+        return getdoc(getattr(self.make, "func", self.make)) or ""  # the function of a partial
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The tables and figures of a paper, from any study that has what they take.
+    """The tables and figures of a paper, from any study with the required data.
 
     Attributes:
         name: as it is asked for, such as ``glee``.
-        title: what it makes.
+        title: the title of the recipe.
         paper: title, authors' short name and year.
         parts: in the order of the page.
-        measures: those that frames must have; None for all of each game.
-        options: what it can be told besides, by name, and what it makes of it.
-        heading: what stands over the page; the study's name without.
-        methods: the template that tells how numbers are made.
-        players: who stands in it besides the study's own.
+        metrics: the metrics that frames must have; None for all metrics of each game.
+        options: options by name, with their descriptions.
+        heading: the title of the page; the study's name by default.
+        methods: the template of the methods section.
+        players: players on the page besides those of the study.
         games: those that it is about; empty for any.
         outline: whether the page opens with a list of the answers of all parts.
     """
@@ -167,7 +167,7 @@ class Recipe:
     title: str
     paper: str
     parts: tuple[RecipePart, ...]
-    measures: tuple[str, ...] | None = None
+    metrics: tuple[str, ...] | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     heading: str = ""
     methods: str = "methods/page.html.jinja"
@@ -185,12 +185,12 @@ RECIPES: Registry[Recipe] = Registry("recipe", "cheaptalk.recipes", instances(Re
 
 @dataclass(frozen=True)
 class MadePart:
-    """A part of a recipe as a study gave it.
+    """A part of a recipe, computed from a study.
 
     Attributes:
-        part: what was made.
+        part: the part of the recipe.
         shown: its tables and charts; empty where ``lacking`` says why.
-        lacking: what the study does not hold; empty where nothing is missing.
+        lacking: the missing data; empty if nothing is missing.
     """
 
     part: RecipePart

@@ -1,4 +1,4 @@
-"""The people of a study: how far they came, how they were spread, and what they were paid."""
+"""The participants of a study: progress, assignment to treatments, and pay."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -19,93 +19,95 @@ from cheaptalk.rules.bounds import COUNT
 from cheaptalk.text import capital, fixed, plain
 
 STAGES = {
-    "came": "Came", "consented": "Agreed to take part", "code_word": "Gave the code word",
-    "comprehension_first": "Understood at the first try", "comprehension": "Understood at any try",
-    "began": "Began a game", "finished": "Finished a game", "quiz": "Passed the quiz",
+    "came": "Arrived", "consented": "Gave consent", "code_word": "Gave the code word",
+    "comprehension_first": "Passed comprehension at once", "comprehension": "Passed comprehension",
+    "began": "Started a game", "finished": "Finished a game", "quiz": "Passed the quiz",
     "completed": "Completed",
 }  # fmt: skip
-"""What the stages of :class:`.Funnel` are called."""
+"""Titles of the stages of :class:`.Funnel`."""
 CHECKS = {
     "code_word": "Code word", "comprehension": "Comprehension", "quiz": "Quiz",
-    "attention": "Prompts",
+    "attention": "Attention checks",
 }  # fmt: skip
 KINDS = {"base": "Base pay", "bonus": "Bonus"}
-UNDER_WAY = "under way"
+UNDER_WAY = "in progress"
 PERSON = ("participant",)
 
 
 def with_people(evidence: Evidence) -> bool:
-    """Whether anybody takes part in a study."""
+    """Return whether a study has participants."""
     return has_people(evidence.store, evidence.study)
 
 
 def funnel(evidence: Evidence) -> dropout.Funnel:
-    """How far the people of a study came; see :func:`.frames.dropout.funnel`.
+    """Return the progress of a study's participants; see :func:`.frames.dropout.funnel`.
 
     Raises:
-        Lacking: nobody took part.
+        Lacking: the study has no participants.
     """
     if not with_people(evidence):
-        raise Lacking("nobody took part in this study yet")
+        raise Lacking("this study has no participants yet")
     return dropout.funnel(evidence.store, evidence.study)
 
 
 def participants(evidence: Evidence) -> Iterator[Shown]:
-    """How many people came, how far they came on the path, how their visits ended, and who passed
-    which check. All shares are of those who came, those of a check of those who answered it.
+    """The participants' progress, by stage and step, the endings of their visits, and the checks.
+    Shares are of all arrivals; shares of a check are of the participants who answered it.
 
-    A check counts as passed by those who have all of its questions right, comprehension at any
-    try; a quiz, which follows a game, wherever they came to one. Who was asked again and has not
-    answered yet has not passed.
+    A participant passes a check by answering all of its questions correctly: comprehension at any
+    try, a quiz after any game. Pending answers after a retry don't count as passed.
     """
-    found = evidence.once(funnel)
-    stages = found.stages.with_columns(title=pl.col("stage").replace(STAGES), share=_percent())
+    stages_by_people = evidence.once(funnel)
+    stages = stages_by_people.stages.with_columns(
+        title=pl.col("stage").replace(STAGES), share=_percent()
+    )
     came, completed = stages["people"][0], stages["people"][-1]
     share = f"{fixed(stages['share'][-1], 0)} %"
     yield Answer(
-        f"{counted(came, 'participant')} came, and {completed:,} ({share}) completed.",
+        f"{counted(came, 'participant')} arrived, and {completed:,} ({share}) completed.",
         f"{completed:,} of {counted(came, 'participant')} completed",
     )
     rows = list(stages.select("title", "people", "share").iter_rows())
     lengths = [
-        (row, 0.0, people, f"{title}: {people:,}, {fixed(part, 1)} % of those who came")
+        (row, 0.0, people, f"{title}: {people:,}, {fixed(part, 1)} % of arrivals")
         for row, (title, people, part) in enumerate(rows)
     ]
     names = tuple(title for title, _, _ in rows)
-    chart = Chart("How far people came", "", [bars(lengths)],
-                  Axis("people", zero=True, whole=True), Axis(names=names))  # fmt: skip
-    yield Charts("people-by-stage", "How far people came", [chart])
+    chart = Chart("Participants by stage", "", [bars(lengths)],
+                  Axis("people", zero=True, integer=True), Axis(names=names))  # fmt: skip
+    yield Charts("people-by-stage", "Participants by stage", [chart])
     people, part = Header("people", "People", "", 0), Header("share", "Share", "% of all", 1)
-    yield ReportTable("people-by-stage", "How far people came", stages,
+    yield ReportTable("people-by-stage", "Participants by stage", stages,
                       (Header("title", "Stage"), people, part))  # fmt: skip
-    steps = found.steps.with_columns(title=pl.col("step").map_elements(_named, pl.String),
+    steps = stages_by_people.steps.with_columns(title=pl.col("step").map_elements(_named,
+    pl.String),
                                      share=_percent())  # fmt: skip
     yield ReportTable(
-        "people-by-step", "Steps of the path", steps,
+        "people-by-step", "Participants by step", steps,
         (
             Header("title", "Step"), people, part, Header("answered", "Answered", "people", 0),
-            Header("under_way", "There now", "people", 0),
-            Header("stopped", "Stopped there", "people", 0),
+            Header("under_way", "In progress", "people", 0),
+            Header("stopped", "Dropped out", "people", 0),
         ),
     )  # fmt: skip
-    endings = found.endings.with_columns(
+    endings = stages_by_people.endings.with_columns(
         title=pl.col("ending").fill_null(UNDER_WAY).map_elements(_named, pl.String),
         share=_percent(),
     )
-    yield ReportTable("people-by-ending", "How visits ended", endings,
+    yield ReportTable("people-by-ending", "Endings", endings,
                       (Header("title", "Ending"), people, part))  # fmt: skip
-    if found.checks.height:
-        yield checks_table(found.checks)
+    if stages_by_people.checks.height:
+        yield checks_table(stages_by_people.checks)
 
 
 def checks_table(checks: pl.DataFrame) -> ReportTable:
-    """The checks of people's attention; see :class:`.Funnel`."""
+    """Return the table of attention and comprehension checks; see :class:`.Funnel`."""
     frame = checks.with_columns(title=pl.col("check").replace(CHECKS), failing=_percent("failing"))
     return ReportTable(
         "people-by-check", "Checks", frame,
         (
             Header("title", "Check"), Header("answered", "Answered", "people", 0),
-            Header("first", "Passed at first", "people", 0),
+            Header("first", "Passed at once", "people", 0),
             Header("passed", "Passed", "people", 0),
             Header("failed", "Not passed", "people", 0),
             Header("failing", "Not passed", "% of answered", 1),
@@ -114,53 +116,56 @@ def checks_table(checks: pl.DataFrame) -> ReportTable:
 
 
 def spread(evidence: Evidence) -> Iterator[Shown]:
-    """How evenly people were spread over treatments, and over what these vary."""
-    found = assignment.balance(evidence.store, evidence.study)
-    if found.treatments.is_empty():
-        raise Lacking("nobody was assigned to a game yet")
+    """The balance of participants over treatments and their parameters."""
+    balance = assignment.balance(evidence.store, evidence.study)
+    if balance.treatments.is_empty():
+        raise Lacking("no participant has been assigned to a game yet")
     numbers = (
         Header("assigned", "Assigned", "people", 0), Header("finished", "Finished", "people", 0),
         Header("dropped", "Dropped out", "people", 0),
     )  # fmt: skip
-    whole = found.tests.row(0, named=True)
-    if whole["p"] is not None:
-        p = Header("p", "p").number(whole["p"], 3)
-        uneven = "unevenly" if whole["p"] < 0.05 else "as evenly as chance has it"
+    test = balance.tests.row(0, named=True)
+    if test["p"] is not None:
+        p = Header("p", "p").number(test["p"], 3)
+        uneven = test["p"] < 0.05
+        verdict = "is significantly unbalanced" if uneven else "shows no significant imbalance"
         yield Answer(
-            f"People were spread {uneven} over {counted(whole['cells'], 'treatment')} (largest "
-            f"difference {whole['largest']:.0f}, p {p if p.startswith('<') else f'= {p}'}).",
-            f"spread {uneven}",
+            f"The assignment to {counted(test['cells'], 'treatment')} {verdict} "
+            f"(largest difference {test['largest']:.0f}, p "
+            f"{p if p.startswith('<') else f'= {p}'}).",
+            f"{'unbalanced' if uneven else 'balanced'} assignment",
         )
     game = Header("title", "Game")
-    yield ReportTable("people-by-treatment", "Treatments", _titled(found.treatments),
+    yield ReportTable("people-by-treatment", "Treatments", _titled(balance.treatments),
                       (Header("treatment", "Treatment"), game, Header("settings", "Settings"),
                        *numbers))  # fmt: skip
     level, size = Header("level", "Level"), Header("treatments", "Treatments", "", 0)
-    if found.levels.height:
+    if balance.levels.height:
         yield ReportTable(
-            "people-by-level", "Levels", _titled(found.levels),
+            "people-by-level", "Levels", _titled(balance.levels),
             (game, Header("parameter", "Parameter"), level, size, *numbers),
         )  # fmt: skip
-    if found.crossings.height:
+    if balance.crossings.height:
         yield ReportTable(
-            "people-by-crossing", "Crossings of two parameters", _titled(found.crossings),
+            "people-by-crossing", "Combinations of two parameters", _titled(balance.crossings),
             (
                 game, Header("parameter", "Parameter"), level, Header("other", "And"),
                 Header("other_level", "Level"), size, *numbers,
             ),
         )  # fmt: skip
     yield ReportTable(
-        "balance", "How even that is", _titled(found.tests),
+        "balance", "Balance", _titled(balance.tests),
         (
-            game, Header("of", "Over"), Header("cells", "Cells", "", 0),
+            game, Header("of", "Across"), Header("cells", "Cells", "", 0),
             Header("people", "People", "", 0),
-            Header("largest", "Largest difference", "people", 1), Header("p", "p", "of even", 3),
+            Header("largest", "Largest difference", "people", 1), Header("p", "p",
+            "of equal shares", 3),
         ),
     )  # fmt: skip
 
 
 class Currency(NamedTuple):
-    """In what people are paid.
+    """The currency in which participants are paid.
 
     Attributes:
         unit: as tables have it, such as ``dollars`` or ``EUR``.
@@ -172,53 +177,53 @@ class Currency(NamedTuple):
 
 
 def currency(evidence: Evidence) -> Currency:
-    """In what the people of a study are paid."""
+    """Return the currency in which a study's participants are paid."""
     code = currency_of(evidence.store, evidence.study)
     return Currency("dollars", "$") if code == "USD" else Currency(code, f"{code} ")
 
 
 def pay(evidence: Evidence) -> pl.DataFrame:
-    """What each person is paid: ``participant``, ``base``, ``bonus`` and ``all`` (both), in the
-    study's currency. Who is paid nothing has no row.
+    """Return the pay of each participant: ``participant``, ``base``, ``bonus`` and ``all`` (both),
+    in the study's currency. Participants without pay have no row.
 
     Raises:
-        Lacking: nobody is paid.
+        Lacking: no participant has been paid.
     """
-    found = frames.payments(evidence.store, evidence.study).drop_nulls("participant")
-    if found.is_empty():
-        raise Lacking("nobody who took part is paid yet")
-    return found.group_by("participant", maintain_order=True).agg(
+    payments = frames.payments(evidence.store, evidence.study).drop_nulls("participant")
+    if payments.is_empty():
+        raise Lacking("no participant has been paid yet")
+    return payments.group_by("participant", maintain_order=True).agg(
         (pl.col("cents").sum() / 100).alias("all"),
         *((pl.col("cents").filter(kind=kind).sum() / 100).alias(kind) for kind in KINDS),
     )
 
 
 def paid(evidence: Evidence) -> Iterator[Shown]:
-    """What people are paid, base and bonus, over all who are paid anything."""
+    """The participants' pay, base and bonus, over all who are paid anything."""
     people = evidence.once(pay)
-    every = frames.payments(evidence.store, evidence.study)
-    told = {"all": "In all"} | KINDS
-    whole = means(people.with_columns(one=pl.lit("")), list(told), ["one"], cluster=PERSON,
-                  bounds=dict.fromkeys(told, COUNT))  # fmt: skip
+    payments = frames.payments(evidence.store, evidence.study)
+    titles = {"all": "Total"} | KINDS
+    mean_pay = means(people.with_columns(one=pl.lit("")), list(titles), ["one"], cluster=PERSON,
+                  bounds=dict.fromkeys(titles, COUNT))  # fmt: skip
     unit, sign = currency(evidence)
-    yield _mean_pay(whole, sign)
-    chart = histogram("Pay by person", people["all"].to_list(), f"pay, {unit}", "people")
-    yield Charts("pay", "Pay by person", [chart])
+    yield _mean_pay(mean_pay, sign)
+    chart = histogram("Pay per participant", people["all"].to_list(), f"pay, {unit}", "people")
+    yield Charts("pay", "Pay per participant", [chart])
     rows = []
-    for key, title in told.items():
-        own = every if key == "all" else every.filter(kind=key)
-        cells = {name.replace(key, "mean", 1): whole[name][0] for name in whole.columns
+    for key, title in titles.items():
+        selected = payments if key == "all" else payments.filter(kind=key)
+        cells = {name.replace(key, "mean", 1): mean_pay[name][0] for name in mean_pay.columns
                  if name == key or name.startswith(f"{key}.")}  # fmt: skip
         rows.append(
             {"title": title, "people": people.filter(pl.col(key) > 0).height}
             | cells
-            | {"total": own["cents"].sum() / 100,
-               "out": own.filter("paid_out")["cents"].sum() / 100}
+            | {"total": selected["cents"].sum() / 100,
+               "out": selected.filter("paid_out")["cents"].sum() / 100}
         )  # fmt: skip
     yield ReportTable(
         "pay", "Pay", pl.DataFrame(rows, infer_schema_length=None),
         (
-            Header("title", "Pay"), Header("people", "People with it", "", 0),
+            Header("title", "Pay"), Header("people", "Recipients", "", 0),
             Header("mean", "Mean", unit, 2), Header("total", "Total", unit, 2),
             Header("out", "Paid out", unit, 2),
         ),
@@ -226,8 +231,8 @@ def paid(evidence: Evidence) -> Iterator[Shown]:
     )  # fmt: skip
 
 
-def _mean_pay(whole: pl.DataFrame, sign: str) -> Answer:
-    mean = estimate(whole.row(0, named=True), "all")
+def _mean_pay(mean_pay: pl.DataFrame, sign: str) -> Answer:
+    mean = estimate(mean_pay.row(0, named=True), "all")
     paid, number = counted(mean.n or 0, "participant"), fixed(mean.value or 0.0, 2)
     return Answer(
         f"{paid} earned {sign}{number} on average{mean.within(2)}.",
@@ -236,21 +241,21 @@ def _mean_pay(whole: pl.DataFrame, sign: str) -> Answer:
 
 
 def people_part(evidence: Evidence) -> Iterator[Shown]:
-    """The people who took part: how far they came, how they were spread over treatments, and what
-    they are paid.
+    """The participants: their progress, their assignment to treatments, and their pay.
 
-    Shares are of those who came, those of a check of those who answered it. A check is passed by
-    those who have all of its questions right, comprehension at any try; a quiz, which follows a
-    game, wherever they came to one. Who was asked again and has not answered yet has not passed.
+    Shares are of all arrivals; shares of a check are of the participants who answered it. A
+    participant passes a check by answering all of its questions correctly: comprehension at any
+    try, a quiz after any game. Pending answers after a retry don't count as passed.
 
-    Who was assigned to a treatment several times counts once there. People drop out who neither
-    finished a game there nor are under way. p is of a chi-square test that people are spread evenly
-    over treatments, so that a level that twice as many treatments have is to have twice as many
-    people. It takes people as independent; where they are assigned in groups it is too small. The
-    largest difference is between two treatments, levels or crossings, in people for each treatment.
+    A participant who was assigned to a treatment several times counts once in it. Participants
+    dropped out if they neither finished a game in their treatment nor are still playing. p is from
+    a chi-square test that participants are spread evenly over treatments; a level that occurs in
+    twice as many treatments should have twice as many participants. The test assumes that
+    participants are independent, so p is too small if they are assigned in groups. The largest
+    difference is between two treatments, levels or combinations, in participants per treatment.
 
-    Intervals of pay are at 95 %, with each person as one cluster. Pay of people whose data are
-    deleted is in the total alone.
+    95 % intervals of pay have each participant as one cluster. The pay of participants whose data
+    were deleted counts only in the total.
     """
     for part in (participants, spread, paid):
         try:
@@ -268,7 +273,7 @@ def _named(name: str) -> str:
 
 
 def _titled(frame: pl.DataFrame) -> pl.DataFrame:
-    """A frame with the game's name as people read it; none of a row about all games."""
+    """Return a frame with the titles of games; rows about all games have the title "all"."""
     return frame.with_columns(
         title=pl.col("game").map_elements(lambda name: game_title(name) if name else "all",
                                           pl.String)

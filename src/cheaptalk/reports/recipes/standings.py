@@ -1,4 +1,4 @@
-"""The sentence of a leaderboard: who is first, by how much, and whether that is sure."""
+"""The sentence of a leaderboard: the first player, its lead, and its significance."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -11,34 +11,34 @@ from cheaptalk.text import fixed
 
 
 def first_answer(
-    board: pl.DataFrame, value: str, leads: Sequence[Margin], standing: str, places: int
+    board: pl.DataFrame, value: str, leads: Sequence[Margin], standing: str, decimals: int
 ) -> Answer:
-    """Return who is first, with the interval of the lead on which the verdict rests.
+    """Return the sentence about the first player, with the interval of the decisive lead.
 
     Args:
         board: two players or more, the first one first, with ``player``, ``rank``, ``sure`` and
-            ``value``; see :func:`.with_told_ranges`.
+            ``value``; see :func:`.with_ranges`.
         value: by what they are ranked.
-        leads: of the first player over each other player.
-        standing: the mean of the first player, in words.
-        places: decimals of a lead.
+        leads: the leads of the first player over each other player.
+        standing: the mean of the first player, as text.
+        decimals: decimals of a lead.
     """
     first, second, *_ = board.rows(named=True)
     who = first["player"]
-    known = first["sure"] is not None
-    if tie := tie_text(who, leads, places, known=known):
+    has_ranges = first["sure"] is not None
+    if tie := tie_text(who, leads, decimals, reliable=has_ranges):
         head, shows = tie
         return Answer(f"{head}, {standing}, {shows}.", head)
-    if not known:
-        ahead = fixed(first[value] - second[value], places)
+    if not has_ranges:
+        ahead = fixed(first[value] - second[value], decimals)
         return Answer(
-            f"Who is first cannot be told: {who}, {standing}, is {ahead} ahead of "
-            f"{second['player']}, but a game had one deal, or some players never varied in it.",
-            "it cannot be told who is first",
+            f"No player is clearly first: {who}, {standing}, is {ahead} ahead of "
+            f"{second['player']}, but a game had one instance, or some players never varied in it.",
+            "no player is clearly first",
         )
     closest = min(leads, key=attrgetter("certainty"))
-    shown = closest.places(places)
-    lead = f"{fixed(closest.size, shown)} ahead of {closest.behind}{closest.within(shown)}"
+    digits = closest.decimals(decimals)
+    lead = f"{fixed(closest.size, digits)} ahead of {closest.behind}{closest.within(digits)}"
     if first["sure"] == "1 to 1":
         return Answer(
             f"{who}, {standing}, is first, {lead}; with 95 % confidence no other player is."
@@ -46,18 +46,19 @@ def first_answer(
             f"{who} is first",
         )
     return Answer(
-        f"Who is first cannot be told yet: {who}, {standing}, is {lead}, and with 95 % confidence "
+        f"No player is clearly first yet: {who}, {standing}, is {lead}, and with 95 % confidence "
         f"its rank is {first['sure']}; {_advice(closest)}.",
-        "it cannot be told yet who is first",
+        "no player is clearly first yet",
     )
 
 
 def _advice(lead: Margin) -> str:
-    """How many more deals would tell, or why that cannot be said."""
+    """Return the number of instances that would be enough, or the reason that it is unknown."""
     growth = planned_growth(lead)
     if isinstance(growth, str):
         return growth
     return (
-        f"about {growth:.1f} times as many deals would tell in 4 of 5 studies if the differences "
-        "are what they seem; look again only then, as every look adds false winners"
+        f"about {growth:.1f} times as many instances would show it in 4 of 5 studies if the "
+        "observed differences are the true ones. Look again only then, because each look adds "
+        "false winners"
     )

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from cheaptalk.statistics import DEALS, STRATA, mean_intervals
+from cheaptalk.statistics import INSTANCES, STRATA, mean_intervals
 from cheaptalk.statistics.differences import (
     UNBOUNDED,
     arrangements_of,
@@ -26,15 +26,16 @@ from cheaptalk.statistics.participants import PEOPLE
 LEVEL = 0.95
 WHO = "who"
 CELL = (WHO, "configuration", "pairing")
-"""Matches that are alike but for their instances and chance."""
-MATCH = ("configuration", "pairing", "deal", "repeat")
-"""What pairs a match of one study with a match of the other."""
+"""Columns that comparable matches have in common; they differ only in instances and chance."""
+MATCH = ("configuration", "pairing", "instance", "repeat")
+"""Columns that pair a match of one study with a match of the other."""
 PAIR = (WHO, *MATCH)
-"""The same for a player's results in these matches."""
+"""Columns that pair a player's results in these matches."""
 
 
 class Difference(NamedTuple):
-    """How much more a player got in the second study; see :func:`.comparison`.
+    """The difference of a player's score in the second study from the first; see
+    :func:`.comparison`.
 
     Attributes:
         before, after: means over the matches that are compared.
@@ -47,7 +48,7 @@ class Difference(NamedTuple):
             :func:`.constant_difference_p`.
         bounds: the smallest and the largest possible difference.
         paired: whether it is a mean over pairs of matches.
-        skew: of the difference, as :func:`.mean_intervals` gives it.
+        skew: the skew of the difference; see :func:`.mean_intervals`.
     """
 
     before: float
@@ -64,12 +65,13 @@ class Difference(NamedTuple):
 
     @property
     def p(self) -> float | None:
-        """Two-sided, of no difference; None if the data cannot test it."""
+        """Return the two-sided p-value of no difference; None if the data cannot test it."""
         return two_sided_p(self.difference, self.error, self.freedom, self.constant_p, self.skew)
 
     @property
     def limits(self) -> tuple[float, float] | tuple[None, None]:
-        """The 95 % interval of the difference, within its bounds; None if it never varied."""
+        """Return the 95 % interval of the difference, within its bounds; None if it never
+        varied."""
         if self.constant_p is not None:
             return None, None
         return difference_limits(
@@ -78,7 +80,8 @@ class Difference(NamedTuple):
 
     @property
     def wanted(self) -> int | None:
-        """How many instances would do if these are too few; see :func:`.mean_intervals`."""
+        """Return the number of instances needed if these are too few; see
+        :func:`.mean_intervals`."""
         if self.limits[0] is None:
             return None
         steep = steepness(self.freedom, LEVEL, self.skew)
@@ -99,7 +102,7 @@ def difference(
         before, after: the player's matches in each study, with the columns of :data:`PAIR`.
         key: the score's column.
         paired: whether instances of one number are the same in both studies.
-        bounds: of the score, as :func:`.mean_intervals` takes them.
+        bounds: the bounds of the score; see :func:`.mean_intervals`.
     """
     first, second = (
         side.drop_nulls(key).with_columns(pl.col(key).cast(pl.Float64)).sort(PAIR)
@@ -107,13 +110,13 @@ def difference(
     )
     if paired:
         named = cs.by_name(PEOPLE, require_all=False).name.suffix(".after")
-        own = second.select(*PAIR, pl.col(key).alias("after"), named)
-        both = first.join(own, on=PAIR, validate="1:1", maintain_order="left")
-        if both_named := [name for name in (PEOPLE, f"{PEOPLE}.after") if name in both.columns]:
+        second_scores = second.select(*PAIR, pl.col(key).alias("after"), named)
+        pairs = first.join(second_scores, on=PAIR, validate="1:1", maintain_order="left")
+        if both_named := [name for name in (PEOPLE, f"{PEOPLE}.after") if name in pairs.columns]:
             lists = [pl.col(name).fill_null([]) for name in both_named]
-            both = both.with_columns(pl.concat_list(lists).alias(PEOPLE))
-        if not both.is_empty():
-            return _of_pairs(both, key, bounds)
+            pairs = pairs.with_columns(pl.concat_list(lists).alias(PEOPLE))
+        if not pairs.is_empty():
+            return _of_pairs(pairs, key, bounds)
     shared = first.select(CELL).unique().join(second.select(CELL).unique(), on=CELL, how="semi")
     if shared.is_empty():
         return None
@@ -129,9 +132,9 @@ def without_shared(
     A match belongs to both if it is one record, with the same id and the same end, and has the same
     players in both. Copies of a store share records.
     """
-    same = ["match", "finished", "pairing"]
+    columns = ["match_id", "finished", "pairing"]
     first, second = (
-        side.join(other, on=same, how="anti", nulls_equal=True, maintain_order="left")
+        side.join(other, on=columns, how="anti", nulls_equal=True, maintain_order="left")
         for side, other in ((before, after), (after, before))
     )
     return first, second, before.height - first.height
@@ -148,46 +151,49 @@ def unchanged_pairs(before: pl.DataFrame, after: pl.DataFrame, keys: Sequence[st
     sides = [
         side.select(*MATCH, pl.col(shared).cast(pl.Float64)).sort(MATCH) for side in (before, after)
     ]
-    both = sides[0].join(sides[1], on=MATCH, suffix=".after", validate="1:1", maintain_order="left")
-    same = []
+    pairs = sides[0].join(
+        sides[1], on=MATCH, suffix=".after", validate="1:1", maintain_order="left"
+    )
+    conditions = []
     for key in shared:
         first, second = pl.col(key), pl.col(f"{key}.after")
         size = pl.max_horizontal(first.abs(), second.abs())
         equal = without_rounding(second - first, size) == 0
-        same.append(equal.fill_null(first.is_null() & second.is_null()).all())
-    return both.height if all(both.select(pl.all_horizontal(same)).to_series()) else None
+        conditions.append(equal.fill_null(first.is_null() & second.is_null()).all())
+    return pairs.height if all(pairs.select(pl.all_horizontal(conditions)).to_series()) else None
 
 
-def _of_pairs(both: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns) -> Difference:
-    """The mean difference over pairs of matches on the same instances."""
+def _of_pairs(pairs: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns) -> Difference:
+    """Return the mean difference over pairs of matches on the same instances."""
     before, after = pl.col(key), pl.col("after")
-    changed = both.with_columns(
+    changed = pairs.with_columns(
         change=without_rounding(after - before, pl.max_horizontal(before.abs(), after.abs()))
     )
-    found = mean_intervals(changed, [key, "after", "change"], strata=STRATA)
-    first, second, change = found["mean"]
-    error, freedom, n, clusters, note, skew = found.select(
+    intervals = mean_intervals(changed, [key, "after", "change"], strata=STRATA)
+    first, second, change = intervals["mean"]
+    error, freedom, n, clusters, note, skew = intervals.select(
         "error", "freedom", "n", "clusters", "note", "skew"
     ).row(-1)
-    instances = changed.group_by(DEALS, maintain_order=True).agg(
+    instances = changed.group_by(INSTANCES, maintain_order=True).agg(
         part=pl.col("change").sum(), first=True, second=True
     )
     return Difference(
         first, second, change, error, freedom, n, clusters,
         constant_p_of_instances(instances) if note == CONSTANT else None,
-        difference_bounds(both, both, bounds), paired=True, skew=skew,
+        difference_bounds(pairs, pairs, bounds), paired=True, skew=skew,
     )  # fmt: skip
 
 
 def _of_cells(
     before: pl.DataFrame, after: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns
 ) -> Difference:
-    """The mean difference over cells that both studies have, which weigh alike.
+    """Return the mean difference over cells in both studies, with equal weights.
 
-    An instance moves all cells that it was played in, so that each side is clustered by instance.
-    Configurations of which a cell has a single instance in either study show no spread of their
-    own: they are collapsed into one stratum, in which what differs is the configurations'
-    differences. A single such configuration collapses all of them, as in :func:`.mean_intervals`.
+    An instance affects all cells in which it was played, so each side is clustered by instance.
+    Configurations with a single instance in some cell of either study show no variation of their
+    own. They are collapsed into one stratum, whose variance is that of the configurations'
+    differences. If there is only one such configuration, all are collapsed, as in
+    :func:`.mean_intervals`.
     """
     sides = [_by_cell(side, key) for side in (before, after)]
     cells = sides[0].join(sides[1], on=CELL, suffix=".after", validate="1:1", maintain_order="left")
@@ -222,7 +228,7 @@ def _of_cells(
 
 
 def _by_cell(frame: pl.DataFrame, key: str) -> pl.DataFrame:
-    """Each cell's mean, the size of its largest value and how many matches it has."""
+    """Return each cell's mean, its largest absolute value and its number of matches."""
     value = pl.col(key)
     mean = pl.when(value.min() == value.max()).then(value.min()).otherwise(value.mean())
     return frame.group_by(CELL, maintain_order=True).agg(
@@ -231,19 +237,21 @@ def _by_cell(frame: pl.DataFrame, key: str) -> pl.DataFrame:
 
 
 def _spread(frame: pl.DataFrame, key: str) -> pl.DataFrame:
-    """What each configuration adds to the standard error of a sum over its cells' means.
+    """Return the contribution of each configuration to the standard error of a sum over its cells'
+    means.
 
-    ``fewest`` is the number of instances of the cell that has fewest.
+    ``fewest`` is the smallest number of instances of a cell.
     """
-    found = mean_intervals(_weighed(frame, key), ["off"], STRATA, cluster=("deal",))
-    cells = frame.group_by(CELL, maintain_order=True).agg(fewest=pl.col("deal").n_unique())
+    mean = mean_intervals(_weighed(frame, key), ["off"], STRATA, cluster=("instance",))
+    cells = frame.group_by(CELL, maintain_order=True).agg(fewest=pl.col("instance").n_unique())
     fewest = cells.group_by(STRATA, maintain_order=True).agg(pl.col("fewest").min().cast(pl.Int64))
-    spread = found.select(*STRATA, "error", "freedom", "clusters", "skew")
+    spread = mean.select(*STRATA, "error", "freedom", "clusters", "skew")
     return spread.join(fewest, on=STRATA, validate="1:1", maintain_order="left")
 
 
 def _weighed(frame: pl.DataFrame, key: str, over: tuple[str, ...] = STRATA) -> pl.DataFrame:
-    """Rows with their deviation from their cell's mean, by what they weigh in a sum of cells."""
+    """Return rows with their deviation from the mean of their cell, weighted as in a sum of
+    cells."""
     value = pl.col(key)
     off = without_rounding(value - value.mean().over(CELL), value.abs().max().over(CELL))
     rows = pl.len().over(over) if over else pl.len()
@@ -253,7 +261,8 @@ def _weighed(frame: pl.DataFrame, key: str, over: tuple[str, ...] = STRATA) -> p
 def _with_people(
     sides: tuple[pl.DataFrame, pl.DataFrame], key: str, cells: int, error: float, freedom: float
 ) -> tuple[float, float]:
-    """The error and its degrees of freedom if participants played in several configurations."""
+    """Return the standard error and its degrees of freedom if participants played in several
+    configurations."""
     rows = [
         mean_intervals(_weighed(side, key, ()), ["off"], strata=STRATA).row(0, named=True)
         for side in sides if PEOPLE in side.columns
@@ -266,9 +275,10 @@ def _with_people(
 def _combined(
     apart: pl.DataFrame, cells: pl.DataFrame, thin: pl.DataFrame
 ) -> tuple[float | None, float, float]:
-    """The standard error over all cells, its degrees of freedom, and the skew of the difference.
+    """Return the standard error over all cells, its degrees of freedom, and the skew of the
+    difference.
 
-    There is no error if it is unknown.
+    The error is None if it is unknown.
     """
     if len(thin) == 1:
         return None, 1.0, 0.0
@@ -277,18 +287,19 @@ def _combined(
     skews = [*-apart["skew"], *apart["skew.after"]]
     if len(thin):
         collapsed = cells.join(thin, on=STRATA, how="semi")
-        found = mean_intervals(collapsed, ["change"], cluster=STRATA).row(0, named=True)
-        errors.append((found["error"] or 0.0) * len(collapsed))
-        freedoms.append(found["freedom"])
-        skews.append(found["skew"])
-    spread = np.array([error or 0.0 for error in errors])  # 0 of what never varied
+        mean = mean_intervals(collapsed, ["change"], cluster=STRATA).row(0, named=True)
+        errors.append((mean["error"] or 0.0) * len(collapsed))
+        freedoms.append(mean["freedom"])
+        skews.append(mean["skew"])
+    spread = np.array([error or 0.0 for error in errors])  # 0 if the values never varied
     total = float(np.sqrt(np.sum(spread**2)))
     skew = float(np.sum(np.array(skews) * spread**3)) / total**3 if total else 0.0
     return total / len(cells), combined_freedom((spread**2).tolist(), freedoms), skew
 
 
 def _arrangements(strata: pl.DataFrame, thin: pl.Expr) -> Iterator[int]:
-    """In how many ways equal players could have the instances of each stratum that differs."""
+    """Return the number of ways in which equal players could have the differing instances of each
+    stratum."""
     moved = strata.with_columns(thin=thin).filter(pl.col("change") != 0)
     collapsed = 1
     for first, second, is_thin in moved.select("fewest", "fewest.after", "thin").iter_rows():

@@ -1,4 +1,4 @@
-"""What was played, in numbers: a part that all recipes begin with."""
+"""The overview of a study in numbers, with which all recipes begin."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,15 +16,15 @@ from cheaptalk.rules import game_title
 
 COLUMNS = (
     Header("matches", "Matches", "", 0),
-    Header("answers", "Answers", "", 0, "Moves that the rules asked for and that were given."),
-    Header("messages", "Messages", "", 0, "Moves with a text to the others that is not empty."),
-    Header("words", "Words", "in messages", 0, "Runs of characters between white space."),
+    Header("answers", "Answers", "", 0, "Requested moves that were made."),
+    Header("messages", "Messages", "", 0, "Moves with a nonempty message."),
+    Header("words", "Words", "in messages", 0, "Character sequences separated by whitespace."),
 )
 
 
 @dataclass(frozen=True)
 class Activity:
-    """What was done in the matches of a study that count.
+    """The activity in the scored matches of a study.
 
     Attributes:
         tallies: how many there are, and what was done and said in them (as ``COLUMNS``), by game
@@ -38,44 +38,44 @@ class Activity:
     def add(self, record: MatchRecord) -> None:
         """Count a match."""
         answers = record.body.get("answers") or ()
-        labels = {place: record.label(place) for place in record.seats}
-        if any(answer["seat"] not in labels for answer in answers):
-            labels |= {seat: labels[place] for seat, place in _places(record).items()}
+        labels = {seat: record.label(seat) for seat in record.seats}
+        if any(answer["actor"] not in labels for answer in answers):
+            labels |= {actor: labels[seat] for actor, seat in _seat_of(record).items()}
         done = {label: [1, 0, 0, 0] for label in labels.values()}
         for answer in answers:
-            action, seat = answer["action"], answer["seat"]
+            action, actor = answer["action"], answer["actor"]
             if action is not None:
                 words = len((action.get("message") or "").split())
-                tally = done[labels[seat] if seat in labels else record.label(seat)]
+                tally = done[labels[actor] if actor in labels else record.label(actor)]
                 tally[1] += 1
                 tally[2] += words > 0
                 tally[3] += words
-        whole = [1, *map(sum, list(zip(*done.values(), strict=True))[1:])]
-        for one, counts in ((None, whole), *done.items()):
+        totals = [1, *map(sum, list(zip(*done.values(), strict=True))[1:])]
+        for one, counts in ((None, totals), *done.items()):
             self._count((record.game, one), counts)
         self.firsts[record.id] = answers[0]["action"] if answers else None
 
     def join(self, later: "Activity") -> None:
-        """Count what another one counted."""
+        """Add the counts of another observer."""
         for key, counts in later.tallies.items():
             self._count(key, counts)
         self.firsts.update(later.firsts)
 
     def _count(self, key: tuple[str, str | None], counts: list[int]) -> None:
-        known = self.tallies.get(key, [0] * len(COLUMNS))
-        self.tallies[key] = [one + other for one, other in zip(known, counts, strict=True)]
+        previous = self.tallies.get(key, [0] * len(COLUMNS))
+        self.tallies[key] = [count + other for count, other in zip(previous, counts, strict=True)]
 
 
 def played(evidence: Evidence) -> Iterator[ReportTable]:
-    """How many matches count, and how much was done and said in them.
+    """The number of scored matches, and of the moves and messages in them.
 
     A match between copies of one player counts once for that player, with the moves of all copies.
-    A match in which a player sat and never had a move counts for it too.
+    A match also counts for a player that never had a move.
     """
     tallies = evidence.once(activity).tallies
     if not tallies:
         raise Lacking("no match of this study has finished")
-    order = sorted(tallies, key=lambda one: (one[0], _natural(one[1] or "")))
+    order = sorted(tallies, key=lambda tally: (tally[0], _natural(tally[1] or "")))
     rows = [
         {"title": game_title(game), "game": game, "player": who}
         | {column.key: count for column, count in zip(COLUMNS, tallies[game, who], strict=True)}
@@ -97,22 +97,22 @@ def played(evidence: Evidence) -> Iterator[ReportTable]:
 
 
 def _natural(label: str) -> list[tuple[int, str]]:
-    """What sorts ``gpt-10`` behind ``gpt-9``."""
+    """Return a sort key that places ``gpt-10`` after ``gpt-9``."""
     parts = re.split(r"(\d+)", label)
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def activity(evidence: Evidence) -> Activity:
-    """All matches that count, read once."""
+    """Return the activity in all scored matches, which are read once."""
     return evidence.observed(Activity)
 
 
-def _places(record: MatchRecord) -> dict[str, str]:
-    """The place of each seat; a seat is its own place where the installed rules do not fit."""
+def _seat_of(record: MatchRecord) -> dict[str, str]:
+    """Return the seat of each actor; an actor is its own seat if the installed rules don't fit."""
     try:
-        return {seat.name: seat.place for seat in record.rules.seats}
+        return {actor.name: actor.seat for actor in record.rules.actors}
     except OtherVersion:
         return {}
 
 
-PLAYED = RecipePart("What was played", "", played, (Activity,), design=True)
+PLAYED = RecipePart("Overview", "", played, (Activity,), design=True)

@@ -1,4 +1,4 @@
-"""Tables: frames of numbers with what is known of each, and how they are printed."""
+"""Tables: frames of numbers with their uncertainty, and their printed format."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,51 +17,51 @@ from cheaptalk.text import aligned, few_text, fixed, interval_text
 
 ERROR, COUNT, CLUSTERS = ".error", ".n", ".clusters"
 WANTED, FREEDOM = ".wanted", ".freedom"
-"""What is added to a column's name, as the ends of its interval are, for its standard error, how
-many observations and clusters are behind it, how many clusters would do where these are too few,
-and degrees of freedom. Any of these columns can be absent."""
+"""Suffixes of the columns that accompany a column ``x``: standard error, number of observations,
+number of clusters, number of clusters needed if these are too few, and degrees of freedom. Each is
+optional."""
 MOST_ROWS = 300
-"""Rows of a table that a page shows; files hold all."""
+"""Maximum number of rows of a table on a page; files contain all rows."""
 BOLD, STARS = ".bold", ".stars"
-"""What is added to a column's name for whether it is printed bold, and for the stars behind it."""
+"""Suffixes of the columns that say whether a number is bold, and which stars follow it."""
 
 
 class Header(NamedTuple):
-    """A column as a table shows it.
+    """A column of a table.
 
     Attributes:
         key: the column of the table's frame.
-        title: what people read.
-        unit: of its numbers.
-        places: decimals of numbers, or the column of the frame that has them for each row; None
+        title: the title of the column.
+        unit: the unit of its numbers.
+        decimals: decimals of numbers, or the column of the frame that has them for each row; None
             where the column holds text.
-        about: what the number is, with formula and source where the title does not say.
-        group: what stands over neighbouring columns that have it in common.
-        spread: whether what is known of its uncertainty stands behind it.
+        about: the definition of the number, with formula and source, unless the title says it.
+        group: the heading above neighboring columns of the same group.
+        spread: whether its uncertainty is shown after it.
     """
 
     key: str
     title: str
     unit: str = ""
-    places: int | str | None = None
+    decimals: int | str | None = None
     about: str = ""
     group: str = ""
     spread: bool = True
 
-    def number(self, value: float, places: int) -> str:
-        """A number as it is printed; no p-value, as its title calls it, is 0.
+    def number(self, value: float, decimals: int) -> str:
+        """Return a number as printed; a p-value (by the column's title) is never printed as 0.
 
         >>> Header("p", "p").number(0.00012, 3), Header("x", "Gain").number(0.00012, 3)
         ('< 0.001', '0.000')
         """
         is_p = self.title.replace(",", " ").split(" ")[0] == "p"
-        if is_p and value < 0.5 * 10**-places:
-            return f"< {fixed(10**-places, places)}"
-        return fixed(value, places)
+        if is_p and value < 0.5 * 10**-decimals:
+            return f"< {fixed(10**-decimals, decimals)}"
+        return fixed(value, decimals)
 
 
 class Estimate(NamedTuple):
-    """A number with what is known of its uncertainty; None where it is undefined or unknown."""
+    """A number with its uncertainty; None if undefined or unknown."""
 
     value: float | None
     low: float | None = None
@@ -73,7 +73,7 @@ class Estimate(NamedTuple):
 
     @property
     def percent(self) -> "Estimate":
-        """A share in percent.
+        """Return a share in percent.
 
         >>> Estimate(0.5, 0.25).percent
         Estimate(value=50.0, low=25.0, high=None, error=None, n=None, clusters=None, wanted=None)
@@ -84,90 +84,93 @@ class Estimate(NamedTuple):
             part: None if number is None else 100 * number for part, number in hundred.items()
         })  # fmt: skip
 
-    def spread(self, places: int) -> str:
-        """What stands behind the number: its interval, else its standard error, else nothing."""
+    def spread(self, decimals: int) -> str:
+        """Return the text after the number: its interval, its standard error, or nothing."""
         constant = self.error == 0 or (self.error is None and (self.clusters or 0) > 1)
         if constant and (self.low is None or self.low == self.high):
-            return "did not vary"
+            return "constant"
         if self.value is not None and self.low is not None and self.high is not None:
             few = self.wanted is not None
-            return interval_text(self.value, self.low, self.high, self.clusters, places, few=few)
-        return "" if self.error is None else f"({fixed(self.error, places)})"
+            return interval_text(self.value, self.low, self.high, self.clusters, decimals, few=few)
+        return "" if self.error is None else f"({fixed(self.error, decimals)})"
 
-    def within(self, places: int, said: str = "95 % interval ") -> str:
-        """The interval in brackets as it stands in a sentence; nothing where there is none.
+    def within(self, decimals: int, prefix: str = "95 % interval ") -> str:
+        """Return the interval in parentheses, for use in a sentence; empty if there is none.
 
         Args:
-            places: decimals.
-            said: what it is, where the sentence has not said that before.
+            decimals: decimals.
+            prefix: the name of the interval; empty if the sentence has already mentioned it.
 
         >>> Estimate(0.5, 0.25, 0.75).within(2), Estimate(0.5).within(2)
         (' (95 % interval 0.25 to 0.75)', '')
         """
         if self.low is None or self.high is None or self.low == self.high:
             return ""
-        return f" ({said}{fixed(self.low, places)} to {fixed(self.high, places)})"
+        return f" ({prefix}{fixed(self.low, decimals)} to {fixed(self.high, decimals)})"
 
-    def told(self, places: int, counts: tuple[str, str]) -> str:
-        """All that is known of the number, as it is told where somebody points at it.
+    def told(self, decimals: int, counts: tuple[str, str]) -> str:
+        """Return the interval and the sample size, as the text of a tooltip.
 
         Args:
-            places: decimals.
-            counts: what ``n`` and ``clusters`` count.
+            decimals: decimals.
+            counts: the units of ``n`` and ``clusters``.
         """
         parts = []
         if self.low is not None and self.high is not None:
-            parts.append(f"95 % interval {fixed(self.low, places)} to {fixed(self.high, places)}")
+            parts.append(
+                f"95 % interval {fixed(self.low, decimals)} to {fixed(self.high, decimals)}"
+            )
         if self.n is not None:
-            behind = counted(self.n, counts[0])
+            sample = counted(self.n, counts[0])
             if self.clusters is not None:
-                behind += f" in {counted(self.clusters, counts[1])}"
-            parts.append(behind)
+                sample += f" in {counted(self.clusters, counts[1])}"
+            parts.append(sample)
         if self.wanted is not None:
-            parts.append(f"{self.wanted:,} would do")
+            parts.append(f"{self.wanted:,} are needed")
         return "; ".join(parts)
 
 
 def estimate(row: Mapping[str, Any], key: str) -> Estimate:
-    """A number of a frame's row, with the columns beside it that tell of its uncertainty.
+    """Return a number of a frame's row, with the columns of its uncertainty.
 
-    Where the method of its interval does not say how many clusters would do, as that of a mean
-    does, it is those that a mean wants.
+    If the frame doesn't say how many clusters are needed, the number that a mean needs is used.
     """
-    value, low, high, error, n, clusters, wanted = (
+    value, low, high, error, n, clusters, needed = (
         row.get(key + part) for part in ("", LOW, HIGH, ERROR, COUNT, CLUSTERS, WANTED)
     )
     if key + WANTED not in row and low is not None:
-        behind = row.get(key + CLUSTERS, n)
-        wanted = ENOUGH if behind is not None and behind < ENOUGH else None
-    return Estimate(value, low, high, error, n, clusters, wanted)
+        clusters_or_n = row.get(key + CLUSTERS, n)
+        needed = ENOUGH if clusters_or_n is not None and clusters_or_n < ENOUGH else None
+    return Estimate(value, low, high, error, n, clusters, needed)
 
 
-def estimated(key: str, one: Estimate) -> dict[str, Any]:
-    """A number as a frame's row has it; the reverse of :func:`estimate`."""
-    return {key: one.value, f"{key}{LOW}": one.low, f"{key}{HIGH}": one.high,
-            f"{key}{ERROR}": one.error, f"{key}{COUNT}": one.n, f"{key}{CLUSTERS}": one.clusters,
-            f"{key}{WANTED}": one.wanted}  # fmt: skip
+def estimated(key: str, estimate: Estimate) -> dict[str, Any]:
+    """Return a number as the columns of a frame's row; the inverse of :func:`estimate`."""
+    return {key: estimate.value, f"{key}{LOW}": estimate.low, f"{key}{HIGH}": estimate.high,
+            f"{key}{ERROR}": estimate.error, f"{key}{COUNT}": estimate.n,
+            f"{key}{CLUSTERS}": estimate.clusters,
+            f"{key}{WANTED}": estimate.wanted}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReportTable(Printed):
-    """A table: a frame with all its numbers, and which of them are shown how.
+    """A table: a frame with all numbers, and the columns that are shown.
 
     Attributes:
         name: in addresses and file names, such as ``market-effects``.
-        title: what it shows.
+        title: the title of the table.
         frame: one row a row, numbers unrounded. Beside a column ``x`` there can be ``x.low``,
             ``x.high``, ``x.error``, ``x.n`` and ``x.clusters``; a missing number is null.
-        columns: those that are shown, in order.
-        caption: how to read it: the interval's method, what is excluded.
-        notes: what else a reader must know, such as combinations that were never played.
-        leads: the matches behind a row, if they can be told.
-        printed: what of the paper it has the form of, such as ``Table 2``, if it has one.
+        columns: the columns that are shown, in order.
+        caption: explains how to read the table, such as the interval's method and exclusions.
+        notes: further remarks, such as combinations that were never played.
+        leads: returns the matches behind a row, if they are known.
+        printed: the element of the paper with the same format, such as ``Table 2``, if there is
+            one.
         cells: the matches behind a row's number, by the column's key, where they are others than
             those of the row.
-        counts: what its numbers are of, and what clusters are.
-        cure: how to have more clusters, where they are too few.
+        counts: the units of observations and clusters.
+        cure: how to get more clusters if there are too few.
         stacked: whether intervals are below their numbers, so that a wide table fits on a page.
 
     Raises:
@@ -188,89 +191,98 @@ class ReportTable(Printed):
     stacked: bool = False
 
     def __post_init__(self) -> None:
-        absent = [one.key for one in self.columns if one.key not in self.frame.columns]
+        absent = [column.key for column in self.columns if column.key not in self.frame.columns]
         if absent:
             raise ValueError(f"table {self.name} has no column {', '.join(absent)}")
         for name, kind in self.frame.schema.items():
             if kind.is_float() and not self.frame[name].drop_nulls().is_finite().all():
-                raise ValueError(f"column {name} of table {self.name} has a number that is none")
+                raise ValueError(
+                    f"column {name} of table {self.name} has a number that is not finite"
+                )
 
     def cell(self, row: Mapping[str, Any], column: Header) -> Estimate:
-        """A number of a row."""
+        """Return a number of a row."""
         return estimate(row, column.key)
 
     def texts(self, row: Mapping[str, Any]) -> list[str]:
-        """A row as it is printed, a text a column."""
+        """Return the printed texts of a row, one per column."""
         return [self._text(row, column) for column in self.columns]
 
-    def places(self, row: Mapping[str, Any], column: Header) -> int | None:
-        """The decimals of a row's number; None of text."""
-        places = column.places
-        return int(row[places]) if isinstance(places, str) else places
+    def decimals(self, row: Mapping[str, Any], column: Header) -> int | None:
+        """Return the decimals of a row's number; None for text."""
+        decimals = column.decimals
+        return int(row[decimals]) if isinstance(decimals, str) else decimals
 
     def _text(self, row: Mapping[str, Any], column: Header) -> str:
-        value, places = row[column.key], self.places(row, column)
-        if places is None or value is None:
+        value, decimals = row[column.key], self.decimals(row, column)
+        if decimals is None or value is None:
             return "" if value is None else str(value)
         return f"{self.number(row, column)} {self.spread(row, column)}".rstrip()
 
     def number(self, row: Mapping[str, Any], column: Header) -> str:
-        """A row's number as it is printed, its stars with it."""
-        text = column.number(row[column.key], self.places(row, column) or 0)
+        """Return a row's number as printed, with its stars."""
+        text = column.number(row[column.key], self.decimals(row, column) or 0)
         return text + (row.get(column.key + STARS) or "")
 
     def spread(self, row: Mapping[str, Any], column: Header) -> str:
-        """What stands behind a row's number; empty of a column that shows none."""
-        one, places = self.cell(row, column), self.places(row, column) or 0
-        if not column.spread or one.value is None:
+        """Return the text after a row's number; empty if the column shows no uncertainty."""
+        estimate, decimals = self.cell(row, column), self.decimals(row, column) or 0
+        if not column.spread or estimate.value is None:
             return ""
-        return one.spread(places) or (f"one {self.counts[1]}" if one.clusters == 1 else "")
+        return estimate.spread(decimals) or (
+            f"one {self.counts[1]}" if estimate.clusters == 1 else ""
+        )
 
     def bold(self, row: Mapping[str, Any], column: Header) -> bool:
-        """Whether a row's cell is printed bold."""
+        """Return whether a row's cell is printed in bold."""
         return bool(row.get(column.key + BOLD))
 
     @property
     def caution(self) -> str:
-        """What the mark of too few clusters means; empty where it does not stand."""
-        shown = [one.key for one in self.columns
-                 if one.spread and one.key + LOW in self.frame.columns]  # fmt: skip
-        wanted = (estimate(row, key).wanted for row in self.rows for key in shown)
-        most = max((count for count in wanted if count is not None), default=None)
-        return "" if most is None else f"{few_text(most)} {self.cure}".rstrip()
+        """Return the explanation of the mark for too few clusters; empty if the mark doesn't
+        occur."""
+        keys = [column.key for column in self.columns
+                 if column.spread and column.key + LOW in self.frame.columns]  # fmt: skip
+        needed = (estimate(row, key).wanted for row in self.rows for key in keys)
+        maximum = max((count for count in needed if count is not None), default=None)
+        return "" if maximum is None else f"{few_text(maximum)} {self.cure}".rstrip()
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Its notes and its caution."""
+        """Return the notes and the caution."""
         return (*self.notes, self.caution) if self.caution else self.notes
 
     @property
     def headings(self) -> list[str]:
-        """Titles with what stands over them and their units."""
+        """Return the titles of columns with their groups and units."""
         return [
-            f"{one.group}: {title}" if one.group else title
-            for one, title in zip(self.columns, self.titles, strict=True)
+            f"{column.group}: {title}" if column.group else title
+            for column, title in zip(self.columns, self.titles, strict=True)
         ]
 
     @property
     def titles(self) -> list[str]:
-        """Titles with their units."""
-        return [f"{one.title} ({one.unit})" if one.unit else one.title for one in self.columns]
+        """Return the titles of columns with their units."""
+        return [
+            f"{column.title} ({column.unit})" if column.unit else column.title
+            for column in self.columns
+        ]
 
     @property
     def groups(self) -> list[tuple[str, int]]:
-        """What stands over columns, and over how many; empty where nothing stands over any."""
-        names = [one.group for one in self.columns]
+        """Return the titles of groups, each with its number of columns; empty if there are no
+        groups."""
+        names = [column.group for column in self.columns]
         return [(name, len([*run])) for name, run in groupby(names)] if any(names) else []
 
     @property
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The rows of the frame."""
+        """Return the rows of the frame."""
         return self.frame.iter_rows(named=True)
 
     @property
     def first(self) -> list[dict[str, Any]]:
-        """The rows that a page shows, :data:`MOST_ROWS` at most."""
+        """Return the rows that a page shows, at most :data:`MOST_ROWS`."""
         return self.frame.head(MOST_ROWS).to_dicts()
 
     def __repr__(self) -> str:
@@ -281,11 +293,15 @@ class ReportTable(Printed):
         return html_table(self.title, self.headings, map(self.texts, self.rows), notes)
 
     def __str__(self) -> str:
-        """The table in fixed width."""
-        left = {place for place, one in enumerate(self.columns) if one.places is None}
-        return "\n".join([self.title, *aligned([self.headings, *map(self.texts, self.rows)], left)])
+        """Return the table as text in fixed width."""
+        text_columns = {
+            index for index, column in enumerate(self.columns) if column.decimals is None
+        }
+        return "\n".join(
+            [self.title, *aligned([self.headings, *map(self.texts, self.rows)], text_columns)]
+        )
 
 
 def finite(value: float | None) -> float | None:
-    """A number as tables hold it: null instead of not a number."""
+    """Return a number for a table: None instead of NaN or infinity."""
     return value if value is not None and isfinite(value) else None

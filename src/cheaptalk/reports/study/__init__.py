@@ -1,1 +1,1 @@
-"""The report of a study: what each game came to, who met whom, and what was played."""
+"""The report of a study: results by game, pairings and an overview."""

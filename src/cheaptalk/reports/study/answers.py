@@ -1,4 +1,4 @@
-"""Who did best in a game, by how much, and whether that can be told."""
+"""Answers that name the best player of each role, with its margin and significance."""
 
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
@@ -26,12 +26,12 @@ from cheaptalk.text import capital, fixed
 
 
 class _Sentence(NamedTuple):
-    """What is said of one role.
+    """The sentence about one role.
 
     Attributes:
-        head: the same in half a line, without the role.
-        doubtful: whether who did best cannot be told yet.
-        tell: how many matches would tell, where that cannot be told yet and can be said.
+        head: a short form without the role.
+        doubtful: whether no player is clearly best.
+        tell: the number of matches needed, if no player is clearly best and it can be estimated.
     """
 
     text: str
@@ -42,33 +42,33 @@ class _Sentence(NamedTuple):
 
 
 def answer(game: GameScores) -> Answer:
-    """Who did best in each role, by how much, or how many matches would tell."""
-    found = [_of_role(game, role) for role in game.roles]
-    alike: dict[tuple[str, float | None], list[_Sentence]] = {}
-    for one in found:
-        alike.setdefault((one.head, one.tell), []).append(one)
-    said = (_in_half_a_line(group, game.scored.height) for group in alike.values())
-    short = "; ".join(said)
-    return Answer(" ".join(one.text for one in found), short)
+    """Return the best player in each role with its margin, or the number of matches needed."""
+    sentences = [_of_role(game, role) for role in game.roles]
+    groups: dict[tuple[str, float | None], list[_Sentence]] = {}
+    for item in sentences:
+        groups.setdefault((item.head, item.tell), []).append(item)
+    parts = (_in_half_a_line(group, game.scored.height) for group in groups.values())
+    short = "; ".join(parts)
+    return Answer(" ".join(item.text for item in sentences), short)
 
 
-def _in_half_a_line(said: Sequence[_Sentence], played: int) -> str:
-    """What is said alike of several roles, with the matches that would tell it of each."""
-    first = said[0]
-    told = (
-        f" ({played:,} matches were played, about {first.tell:,.0f} would tell)"
+def _in_half_a_line(sentences: Sequence[_Sentence], played: int) -> str:
+    """Return a short sentence that several roles share, with the number of matches needed."""
+    first = sentences[0]
+    needed = (
+        f" ({played:,} matches played, about {first.tell:,.0f} needed)"
         if first.tell else ""
     )  # fmt: skip
-    doubt = ", not yet beyond doubt" if first.doubtful else ""
-    return first.head + " and".join(one.role for one in said) + doubt + told
+    doubt = ", not yet significantly" if first.doubtful else ""
+    return first.head + " and".join(statement.role for statement in sentences) + doubt + needed
 
 
 def margins(game: GameScores, role: str) -> Iterator[Margin]:
-    """How far who gained most in a role is ahead of each other player."""
-    score, who = game.gain(role), f"player.{role}"
+    """Yield the lead of the best player in a role over each other player."""
+    score, who = game.gain(role), f"player_{role}"
     ranked = game.players[role].drop_nulls(score.key).select(who, score.key).rows()
     compared = sum(
-        game.players[each].drop_nulls(game.gain(each).key).height > 1 for each in game.roles
+        game.players[role].drop_nulls(game.gain(role).key).height > 1 for role in game.roles
     )
     yield from margins_over(
         game.seated(role, scored=True), who, score.key, ranked, score.bounds, max(1, compared)
@@ -76,96 +76,106 @@ def margins(game: GameScores, role: str) -> Iterator[Margin]:
 
 
 def _of_role(game: GameScores, role: str) -> _Sentence:
-    """The sentence of one role."""
-    score, where = game.gain(role), f" as {capital(role)}" if len(game.roles) > 1 else ""
+    """Return the sentence about one role."""
+    score, role_text = game.gain(role), f" as {capital(role)}" if len(game.roles) > 1 else ""
     ranked = game.players[role].drop_nulls(score.key)
     if ranked.is_empty():
-        said = f"What came out{where} cannot be told: no match has finished."
-        return _Sentence(said, "no match has finished", where)
+        text = f"No result{role_text}: no match has finished."
+        return _Sentence(text, "no match has finished", role_text)
     met = _encounters(game, role)
     sets = comparable_sets(met)
     if len(sets) > 1:
-        return _not_comparable(sets, where)
-    places, row = game.decimals[score.key], ranked.row(0, named=True)
-    best, value = row[f"player.{role}"], fixed(row[score.key], places)
-    what = f"{score.title} {value}"
+        return _not_comparable(sets, role_text)
+    decimals, row = game.decimals[score.key], ranked.row(0, named=True)
+    best, value = row[f"player_{role}"], fixed(row[score.key], decimals)
+    gain_text = f"{score.title} {value}"
     if len(ranked) == 1:
-        spread = estimate(row, score.key).spread(places)
-        behind = f" ({spread})" if spread else ""
-        said = f"{best}{where}: {what}{behind}, with nobody to compare it with."
-        return _Sentence(said, f"{best} alone", where)
-    found = list(margins(game, role))
-    closest = min(found, key=attrgetter("certainty"))
-    shown = closest.places(places)
-    ahead, within = fixed(closest.size, shown), closest.within(shown)
-    is_next = len(ranked) > 2 and closest.behind == found[0].behind
-    lead = f"{what}, {ahead} more than{' the next,' if is_next else ''} {closest.behind}{within}"
-    if closest.told:
-        more = f"{caution(closest)}{head_to_head(met)}"
-        return _Sentence(f"{best} did best{where}: {lead}.{more}", f"{best} did best", where)
-    if closest.size <= 0 and closest.matched:
-        others = f"{fixed(-closest.size, places)} behind" if closest.size else "level with"
-        return _Sentence(
-            f"Who does best{where} cannot be told: {best} ({what}) has the highest mean, but is "
-            f"{others} {closest.behind}{within}.",
-            f"{best} leads", where, True,
-        )  # fmt: skip
-    if tie := tie_text(best, found, places):
-        head, shows = tie
-        return _Sentence(f"{head}{where}, {what}, {shows}.", head, where)
-    if closest.constant and closest.size > 0:
-        deals = f"these {counted(closest.deals, 'deal')}"
-        said = (
-            f"On {deals} {best} got most{where}: {lead}. That does not show that it does best on "
-            "other deals."
+        spread = estimate(row, score.key).spread(decimals)
+        spread_text = f" ({spread})" if spread else ""
+        text = (
+            f"{best}{role_text}: {gain_text}{spread_text}, with no other player to compare it with."
         )
-        return _Sentence(said, f"{best} got most on {deals}", where)
+        return _Sentence(text, f"only {best}", role_text)
+    leads = list(margins(game, role))
+    closest = min(leads, key=attrgetter("certainty"))
+    digits = closest.decimals(decimals)
+    ahead, within = fixed(closest.size, digits), closest.within(digits)
+    is_next = len(ranked) > 2 and closest.behind == leads[0].behind
+    lead = (
+        f"{gain_text}, {ahead} more than{' the next,' if is_next else ''} {closest.behind}{within}"
+    )
+    if closest.significant:
+        more = f"{caution(closest)}{head_to_head(met)}"
+        return _Sentence(
+            f"{best} did best{role_text}: {lead}.{more}", f"{best} did best", role_text
+        )
+    if closest.size <= 0 and closest.matched:
+        others = f"{fixed(-closest.size, decimals)} behind" if closest.size else "level with"
+        return _Sentence(
+            f"No player is clearly best{role_text}: {best} ({gain_text}) has the highest mean, "
+            f"but is "
+            f"{others} {closest.behind}{within}.",
+            f"{best} leads", role_text, True,
+        )  # fmt: skip
+    if tie := tie_text(best, leads, decimals):
+        head, shows = tie
+        return _Sentence(f"{head}{role_text}, {gain_text}, {shows}.", head, role_text)
+    if closest.constant and closest.size > 0:
+        instances = f"these {counted(closest.instances, 'instance')}"
+        text = (
+            f"On {instances}, {best} was best{role_text}: {lead}. This does not show that it is "
+            f"best "
+            f"on "
+            "other instances."
+        )
+        return _Sentence(text, f"{best} was best on {instances}", role_text)
     return _Sentence(
-        f"Who does best{where} cannot be told yet: {best} ({what}) is {ahead} ahead of "
+        f"No player is clearly best{role_text} yet: {best} ({gain_text}) is {ahead} ahead of "
         f"{closest.behind}{within}; {_would_tell(closest, game.scored.height)}.",
-        f"{best} leads", where, True, _matches_to_tell(closest, game.scored.height),
+        f"{best} leads", role_text, True, _matches_to_tell(closest, game.scored.height),
     )  # fmt: skip
 
 
 def _encounters(game: GameScores, role: str) -> Encounters:
-    """What each scored player of a role met, the best player first."""
-    own = f"player.{role}"
+    """Return the encounters of each scored player of a role, the best player first."""
+    column = f"player_{role}"
     rows = with_opponents(game.seated(role), role, game.roles)
     gain = game.gain(role).key
-    met = encounters(rows, own, ["configuration"], gain)
-    scored = game.players[role].drop_nulls(gain)[own]
+    met = encounters(rows, column, ["configuration"], gain)
+    scored = game.players[role].drop_nulls(gain)[column]
     return {label: met[label] for label in scored}
 
 
-def _not_comparable(sets: Sequence[Sequence[str]], where: str) -> _Sentence:
+def _not_comparable(sets: Sequence[Sequence[str]], role_text: str) -> _Sentence:
     """Return the sentence that names the sets of players who can be compared."""
     several = [f"{{{', '.join(sorted(members))}}}" for members in sets if len(members) > 1]
     which = (
-        f"Only players of one set are comparable: {' and '.join(several)}." if several
+        f"Players are comparable only within a set: {' and '.join(several)}." if several
         else "No two of them are comparable."
     )  # fmt: skip
     text = (
-        f"The players{where} are not ranked: they met different opponents or configurations. "
+        f"The players{role_text} are not ranked: they met different opponents or configurations. "
         f"{which}"
     )
-    return _Sentence(text, "players met different opponents", where)
+    return _Sentence(text, "players met different opponents", role_text)
 
 
-def _would_tell(one: Margin, matches: int) -> str:
-    """How many matches would tell, in words."""
-    growth = planned_growth(one)
+def _would_tell(margin: Margin, matches: int) -> str:
+    """Return the number of matches needed, as text."""
+    growth = planned_growth(margin)
     if isinstance(growth, str):
         return growth
     return (
-        f"about {_two_digits(growth * matches):,.0f} matches like these {matches:,} would tell in "
-        "4 of 5 studies if the differences are what they seem; look again only then, as every look "
-        "adds false winners"
+        f"about {_two_digits(growth * matches):,.0f} matches instead of {matches:,} would show "
+        f"it in "
+        "4 of 5 studies if the observed differences are the true ones. Look again only then, "
+        "because each look adds false winners"
     )
 
 
-def _matches_to_tell(one: Margin, matches: int) -> float | None:
-    """How many matches would tell, to two digits; None if that cannot be said."""
-    growth = planned_growth(one)
+def _matches_to_tell(margin: Margin, matches: int) -> float | None:
+    """Return the number of matches needed, to two digits; None if it is unknown."""
+    growth = planned_growth(margin)
     return None if isinstance(growth, str) else _two_digits(growth * matches)
 
 

@@ -1,8 +1,8 @@
-"""Comparable players: those who met the same opponents in the same configurations.
+"""Comparable players: players who met the same opponents in the same configurations.
 
 All headlines and rankings use this rule. Two players met the same opponents if exchanging their
-names makes their opponents equal: in a round robin each meets the other, and not necessarily
-itself. Players who share the role are drawn together with it, and are no opponents.
+names makes their opponents equal: in a round robin, each meets the other, and not necessarily
+itself. Players who share the role are drawn together with it and aren't opponents.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ OPPONENTS = "opponents"
 
 
 class Encounter(NamedTuple):
-    """Opponents that a player met.
+    """The opponents that a player met in a cell.
 
     Attributes:
         cell: where, such as the game, configuration and role.
@@ -27,7 +27,7 @@ class Encounter(NamedTuple):
 
 
 Encounters: TypeAlias = Mapping[str, set[Encounter]]
-"""What each player met."""
+"""The encounters of one player."""
 
 
 class Comparable(NamedTuple):
@@ -52,7 +52,7 @@ def with_opponents(
         role: the role of the players.
         roles: the seats of each role.
     """
-    seats = [f"player.{seat}" for other in roles if other != role for seat in roles[other]]
+    seats = [f"player_{seat}" for other in roles if other != role for seat in roles[other]]
     opponents = [pl.col(seat).fill_null("") for seat in seats]
     none = pl.lit([], dtype=pl.List(pl.String))
     return frame.with_columns((pl.concat_list(opponents) if seats else none).alias(OPPONENTS))
@@ -61,27 +61,28 @@ def with_opponents(
 def encounters(
     rows: pl.DataFrame, player: str, cell: Sequence[str], score: str
 ) -> dict[str, set[Encounter]]:
-    """Return what each player met.
+    """Return the encounters of each player.
 
-    A failed match separates no players: it counts as an encounter if another player finished a
-    match with these opponents, and opponents with whom nobody finished one count for nobody.
+    A failed match does not make players incomparable: it counts as an encounter if another player
+    finished a match with these opponents. Opponents with whom no player finished a match are
+    ignored.
 
     Args:
         rows: with :data:`OPPONENTS`, of matches of any status.
         player: the column of the player.
-        cell: the columns that tell configurations and roles apart.
+        cell: the columns that identify a configuration and role.
         score: a column that is null in matches that count in no score.
     """
     met: dict[str, set[Encounter]] = {}
     counts = pl.col(score).is_not_null().any().over(*cell, pl.col(OPPONENTS).list.join("\0"))
     played = rows.filter(counts).select(player, OPPONENTS, *cell)
-    for label, opponents, *where in played.unique(maintain_order=True).iter_rows():
-        met.setdefault(label, set()).add(Encounter(tuple(where), tuple(opponents)))
+    for label, opponents, *row in played.unique(maintain_order=True).iter_rows():
+        met.setdefault(label, set()).add(Encounter(tuple(row), tuple(opponents)))
     return met
 
 
 def comparable_sets(met: Encounters) -> list[list[str]]:
-    """Divide players into sets in which each met the same opponents, in the order given."""
+    """Divide players into sets that met the same opponents, in the order given."""
     sets: list[list[str]] = []
     for label in met:
         for members in sets:
@@ -94,42 +95,43 @@ def comparable_sets(met: Encounters) -> list[list[str]]:
 
 
 def head_to_head(met: Encounters) -> str:
-    """Return, as a sentence after a space, that comparable players met each other, not themselves.
+    """Return a sentence that comparable players met each other but not themselves, after a space.
 
-    A player who is generous then pays its rivals, and not itself.
+    A generous player then raises its rivals' payoffs but not its own.
     """
-    alone = any(label in one.opponents for label, own in met.items() for one in own)
-    if alone or len({frozenset(own) for own in met.values()}) == 1:
+    alone = any(label in row.opponents for label, encounter in met.items() for row in encounter)
+    if alone or len({frozenset(encounter) for encounter in met.values()}) == 1:
         return ""
-    return " No player met itself, so that what a player gives away raises its rivals' payoffs."
+    return " No player met itself, so a player's concessions raise its rivals' payoffs."
 
 
 def largest_comparable_set(met: Encounters) -> Comparable:
-    """Return the players to rank: those with matches in all cells, else the largest set.
+    """Return the players to rank: those with matches in all cells, or else the largest comparable
+    set.
 
-    A newcomer who met only some of the others would make these incomparable. So players with
-    fewer encounters are left out, with the matches against them, if that makes more of the others
+    A newcomer who met only some of the others would make them incomparable. So players with fewer
+    encounters are excluded, with the matches against them, if that makes more of the others
     comparable.
     """
-    cells = {encounter.cell for of in met.values() for encounter in of}
+    cells = {encounter.cell for cells in met.values() for encounter in cells}
     best, best_size = Comparable([], []), (False, 0, 0, 0)
-    for fewest in sorted({len(of) for of in met.values()}):
-        without = sorted(label for label, of in met.items() if len(of) < fewest)
-        kept = _without(met, without)
-        for members in comparable_sets(kept):
-            own = kept[members[0]]
-            complete = {encounter.cell for encounter in own} == cells and len(members) > 1
-            size = complete, len(members), -len(without), len(own)
+    for fewest in sorted({len(cells) for cells in met.values()}):
+        without = sorted(label for label, cells in met.items() if len(cells) < fewest)
+        remaining = _without(met, without)
+        for members in comparable_sets(remaining):
+            first = remaining[members[0]]
+            complete = {encounter.cell for encounter in first} == cells and len(members) > 1
+            size = complete, len(members), -len(without), len(first)
             if size > best_size:
                 best, best_size = Comparable(sorted(members), without), size
     return best
 
 
 def _without(met: Encounters, labels: Sequence[str]) -> Encounters:
-    """What the other players met besides these."""
+    """Return the encounters of the other players without these."""
     return {
-        label: {one for one in of if not set(labels) & set(one.opponents)}
-        for label, of in sorted(met.items()) if label not in labels
+        label: {label for label in cells if not set(labels) & set(label.opponents)}
+        for label, cells in sorted(met.items()) if label not in labels
     }  # fmt: skip
 
 

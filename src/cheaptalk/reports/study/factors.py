@@ -16,23 +16,23 @@ from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import counted
 from cheaptalk.statistics import STRATA, holm, mean_intervals
 from cheaptalk.statistics.differences import constant_p_of_instances, difference_limits, two_sided_p
-from cheaptalk.statistics.intervals import CONSTANT, DEALS
+from cheaptalk.statistics.intervals import CONSTANT, INSTANCES
 from cheaptalk.studies.factors import crossed_label
 from cheaptalk.text import capital, decimals, fixed
 
 ORDER = 2
-"""Factors that interact at most, unless a caller requests more."""
+"""Maximum order of interactions by default."""
 ALPHA = 0.05
 EFFECT, VALUE, BASE, OPPONENTS = "effect", "value", "base", "opponents"
 CAPTION = (
-    "Dots are differences to the first level of the factor, which is at 0; whiskers are 95 % "
+    "Dots are differences from the first level of the factor, which is at 0; whiskers are 95 % "
     "intervals."
 )
 METHOD = (
     "An effect is the mean difference between two levels in matches on the same instance, against "
     "the same opponents, and with the same levels of all other factors. An interaction is the "
-    "difference of such differences. Intervals of 95 % are clustered by instance within "
-    "configurations, and are the wider of Student's and Hall's at each end. If the difference is "
+    "difference between two such differences. 95 % intervals are clustered by instance within "
+    "configurations; each bound is the wider of Student's and Hall's. If the difference is "
     "the same on every instance, p is that of a sign test. The corrected p allows for all rows of "
     "the table (Holm)."
 )
@@ -48,21 +48,21 @@ def factor_results(
     Args:
         game: the game whose gains are compared, role by role.
         factors: the level of each factor, by player and factor.
-        order: how many factors interact at most; 1 is main effects only.
+        order: the maximum order of interactions; 1 for main effects only.
     """
     rows = [row for role in game.roles for row in _role_rows(game, role, factors, order)]
     if not rows:
         return
-    known = [row for row in rows if row["p"] is not None]
-    for row, corrected in zip(known, holm([row["p"] for row in known]), strict=True):
+    tested = [row for row in rows if row["p"] is not None]
+    for row, corrected in zip(tested, holm([row["p"] for row in tested]), strict=True):
         row["p_holm"] = float(corrected)
     yield _answer(rows)
     panels = [_panel(game, role, rows) for role in dict.fromkeys(row["role"] for row in rows)]
-    yield Charts(f"{game.name}-factor-effects", "What players' factors do", panels, CAPTION)
+    yield Charts(f"{game.name}-factor-effects", "Effects of player factors", panels, CAPTION)
     yield ReportTable(
-        f"{game.name}-factors", "Effects of players' factors",
+        f"{game.name}-factors", "Table of effects",
         pl.DataFrame(rows, infer_schema_length=None),
-        (Header("role_title", "Role"), Header("name", "Effect of"), Header("over", "Over"),
+        (Header("role_title", "Role"), Header("name", "Effect of"), Header("over", "Compared with"),
          Header(EFFECT, "Difference", "in the unit of the gain", "decimals"),
          Header("p", "p", "two-sided", 3), Header("p_holm", "p, corrected", "", 3)),
         METHOD, counts=("pair", "instance"),
@@ -70,12 +70,12 @@ def factor_results(
 
 
 def _panel(game: GameScores, role: str, rows: Sequence[Mapping[str, Any]]) -> Chart:
-    """The effects on a role's gain, main effects on top."""
-    own = [row for row in rows if row["role"] == role and row[EFFECT] is not None]
-    names = [f"{row['name']} over {row['over']}" for row in own]
-    texts = [f"{fixed(row[EFFECT], row['decimals'])}{_evidence(row)}" for row in own]
+    """Return the chart of effects on a role's gain, main effects at the top."""
+    selected = [row for row in rows if row["role"] == role and row[EFFECT] is not None]
+    names = [f"{row['name']} over {row['over']}" for row in selected]
+    texts = [f"{fixed(row[EFFECT], row['decimals'])}{_evidence(row)}" for row in selected]
     score = game.gain(role)
-    return dots(score.title, score.unit, names, own, EFFECT, texts)
+    return dots(score.title, score.unit, names, selected, EFFECT, texts)
 
 
 def _role_rows(
@@ -104,38 +104,40 @@ def _cell_means(
     """Return the mean gain by instance, opponents and combination of levels.
 
     Returns:
-        The columns of :data:`.DEALS`, ``opponents``, ``base`` (the entry that was crossed), a
+        The columns of :data:`.INSTANCES`, ``opponents``, ``base`` (the entry that was crossed), a
         column for each factor and ``value``. Matches of a player with copies of itself have
         opponents of their own, and so are compared with no other player's.
     """
     frame = with_factors(game.seated(role, scored=True), [role], factors)
-    own, key = f"player.{role}", game.gain(role).key
+    column, key = f"player_{role}", game.gain(role).key
     names = [name for name in frame.columns if name.startswith(f"factor.{role}.")]
     if not names:
         return frame.clear()
-    seats = [f"player.{place}" for place in game.places if f"player.{place}" in game.scored.columns]
+    seats = [f"player_{seat}" for seat in game.seats if f"player_{seat}" in game.scored.columns]
     if game.shared(role):
         # a row is a player in a match, without columns for the seats
-        seated = game.scored.select("match", seated=pl.concat_list(seats))
-        frame = frame.join(seated, "match", validate="m:1", maintain_order="left").with_columns(
-            pl.struct(own=own, seated="seated").map_elements(_others, pl.String).alias(OPPONENTS)
+        seated = game.scored.select("match_id", seated=pl.concat_list(seats))
+        frame = frame.join(seated, "match_id", validate="m:1", maintain_order="left").with_columns(
+            pl.struct(own=column, seated="seated")
+            .map_elements(_opponents, pl.String)
+            .alias(OPPONENTS)
         )
     else:
-        rivals = [pl.col(seat).fill_null("") for seat in seats if seat != own]
+        rivals = [pl.col(seat).fill_null("") for seat in seats if seat != column]
         frame = frame.with_columns(pl.concat_str(rivals, separator="\n").alias(OPPONENTS))
     bases = {label: crossed_label(label, levels) for label, levels in factors.items()}
-    frame = frame.with_columns(pl.col(own).replace_strict(bases, default="").alias(BASE))
+    frame = frame.with_columns(pl.col(column).replace_strict(bases, default="").alias(BASE))
     return (
         frame.drop_nulls(key)
         .filter(pl.any_horizontal(pl.col(names).is_not_null()))
-        .group_by(*DEALS, OPPONENTS, BASE, *names, maintain_order=True)
+        .group_by(*INSTANCES, OPPONENTS, BASE, *names, maintain_order=True)
         .agg(pl.col(key).cast(pl.Float64).mean().alias(VALUE))
-        .sort(*DEALS, OPPONENTS, BASE, *names)
+        .sort(*INSTANCES, OPPONENTS, BASE, *names)
     )
 
 
-def _others(row: Mapping[str, Any]) -> str:
-    """The players of a match in order, without one seat of the player itself."""
+def _opponents(row: Mapping[str, Any]) -> str:
+    """Return the players of a match in order, without one seat of the player itself."""
     seated = [label for label in row["seated"] if label]
     seated.remove(row["own"])
     return "\n".join(sorted(seated))
@@ -183,7 +185,7 @@ def _contrast(
         }
     interval = mean_intervals(pairs, [VALUE], strata=STRATA).row(0, named=True)
     effect, error = float(interval["mean"]), interval["error"]
-    instances = pairs.group_by(DEALS, maintain_order=True).agg(
+    instances = pairs.group_by(INSTANCES, maintain_order=True).agg(
         part=pl.col(VALUE).sum(), first=True, second=True
     )
     freedom = interval["freedom"] or 0.0
@@ -211,39 +213,39 @@ def _answer(rows: Sequence[Mapping[str, Any]]) -> Answer:
         few = rare_outcomes(min(row[EFFECT + CLUSTERS] for row in certain))
         sentences += [few.strip()] * bool(few)
     else:
-        sentences = ["No effect of a player's factor can be told from chance."]
+        sentences = ["No player factor has a significant effect."]
     sentences += [
         f"{capital(row['name'])} and {row['over']} are not comparable as {row['role_title']}: no "
         "two such players met the same opponents on the same instance with equal other levels."
         for row in rows if row[EFFECT] is None and row["order"] == 1
     ]  # fmt: skip
-    short = f"{counted(len(certain), 'certain effect')} of factors" if certain else (
-        "no certain effect of a factor"
+    short = f"{counted(len(certain), 'significant effect')} of factors" if certain else (
+        "no significant effect of factors"
     )  # fmt: skip
     return Answer(" ".join(sentences), short)
 
 
 def _sentence(row: Mapping[str, Any]) -> str:
-    name, role, what = row["name"], row["role_title"], f"The interaction of {row['name']} changed"
+    name, role, change = row["name"], row["role_title"], f"The interaction of {row['name']} changed"
     if row["order"] == 1 and row[EFFECT] > 0:
-        what = f"{capital(name)} raised"
+        change = f"{capital(name)} raised"
     elif row["order"] == 1:
         low, high = row[EFFECT + LOW], row[EFFECT + HIGH]
         ends = {EFFECT + LOW: -high, EFFECT + HIGH: -low} if low is not None else {}
         row = {**row, EFFECT: -row[EFFECT], **ends}
-        what = f"{capital(name)} lowered"
+        change = f"{capital(name)} lowered"
     size, pairs = fixed(row[EFFECT], row["decimals"]), counted(row[EFFECT + COUNT], "pair")
-    by = f"{what} the gain as {role} by {size} over {row['over']}"
+    by = f"{change} the gain as {role} by {size} compared with {row['over']}"
     if row["constant"]:
         return f"{by} in these {pairs} (constant within each configuration; others can differ)."
     return f"{by}{_evidence(row)}."
 
 
 def _evidence(row: Mapping[str, Any]) -> str:
-    """What an effect rests on, in brackets."""
-    low, high, places = row[EFFECT + LOW], row[EFFECT + HIGH], row["decimals"]
+    """Return the evidence for an effect, in parentheses."""
+    low, high, digits = row[EFFECT + LOW], row[EFFECT + HIGH], row["decimals"]
     pairs = counted(row[EFFECT + COUNT], "pair")
     if low is None or high is None:
-        same = "the same within each configuration" if row["constant"] else "inconclusive"
-        return f" ({same}, {pairs})"
-    return f" (95 % interval {fixed(low, places)} to {fixed(high, places)}, {pairs})"
+        reason = "the same within each configuration" if row["constant"] else "inconclusive"
+        return f" ({reason}, {pairs})"
+    return f" (95 % interval {fixed(low, digits)} to {fixed(high, digits)}, {pairs})"

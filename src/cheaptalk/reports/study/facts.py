@@ -1,4 +1,4 @@
-"""What every page says of a study as a whole: what was played, what it took, how it was made."""
+"""Facts about a study as a whole for every page: matches, usage and versions."""
 
 import json
 import platform
@@ -15,7 +15,7 @@ import yaml
 from cheaptalk import __version__
 from cheaptalk.records import Status, Store, StudySummary
 from cheaptalk.records.costs import Cost, cost_of
-from cheaptalk.records.exclusions import AFRESH, Policy, policies_of
+from cheaptalk.records.exclusions import REPLACEMENT_SUFFIX, Policy, policies_of
 from cheaptalk.records.imports import IMPORTERS, NAMED, holds_names
 from cheaptalk.records.judgements import judging_cost
 from cheaptalk.records.ledger.ledger import lost_calls
@@ -23,25 +23,25 @@ from cheaptalk.records.ledger.spending import Sending, paid_by_others, sendings,
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.pages import moment
 from cheaptalk.reports.recipes.tables import Header, ReportTable
-from cheaptalk.rules import game_box
+from cheaptalk.rules import get_game
 from cheaptalk.statistics.participants import PEOPLE
 from cheaptalk.studies.plans.plan import planned_count
 from cheaptalk.text import capital, money, readable
 
-NOBODY, UNNAMED = "none answered", "not named"
-"""What stands in place of a model id where no reply came, or one that does not name its model."""
+NULL_OBSERVER, UNNAMED = "none answered", "not named"
+"""Placeholders for the model id if there was no response, or one without a model."""
 Way: TypeAlias = tuple[str, str, str, str, str]
 TOKENS = {
     "input_tokens": "Input", "cached_tokens": "Of it cached", "output_tokens": "Output",
     "reasoning_tokens": "Of it reasoning",
 }  # fmt: skip
-"""Kinds of tokens, and what they are called."""
+"""Kinds of tokens and their titles."""
 TOOLS = ("polars", "numpy", "scipy")
-"""Packages whose versions a page states: those that made its numbers."""
+"""Packages whose versions a page states, because they compute its numbers."""
 
 
 class UnansweredKind(NamedTuple):
-    """A kind of answer that is none: the study's policy for it, and matches with such answers."""
+    """A kind of invalid answer: the study's policy for it, and the number of matches with it."""
 
     kind: str
     policy: Policy
@@ -49,32 +49,32 @@ class UnansweredKind(NamedTuple):
 
 
 class Exclusions(NamedTuple):
-    """What became of matches without an answer.
+    """The treatment of matches with invalid answers.
 
     Attributes:
         kinds: the kinds of answers that occurred, or that the study says something about.
         dropped: finished matches that are no part of any score.
-        redealt: matches that were played on a fresh deal in place of another.
-        redeals: how often one match is played on a fresh deal at most.
+        replaced: matches that were played on a new instance in place of another.
+        max_replacements: the maximum number of replacements of one match.
     """
 
     kinds: list[UnansweredKind]
     dropped: int
-    redealt: int
-    redeals: int
+    replaced: int
+    max_replacements: int
 
 
 class ImportedFacts(NamedTuple):
-    """What is known of games that another system played.
+    """Facts about games that another system played.
 
     Attributes:
         system: its name.
         first, last: the days of the first and the last of them by the recordings; None where these
             have no dates.
-        dated: how many have one.
-        games: how many there are.
-        names: what to know of the names in their messages; empty where these were taken out.
-        notes: what to know of parameters, by game; see :class:`.Importer`.
+        dated: the number of games with a date.
+        games: the number of games.
+        names: a note on the names in messages; empty if they were removed.
+        notes: notes on parameters, by game; see :class:`.Importer`.
     """
 
     system: str
@@ -87,16 +87,16 @@ class ImportedFacts(NamedTuple):
 
 
 class Served(NamedTuple):
-    """Sendings that one player's calls were answered, or failed, in the same way.
+    """Attempts of one player's calls with the same settings and the same outcome.
 
     Attributes:
         player: its label.
         asked: the model string.
         answered: the model id that came back, or one of the above.
-        route: how the answer was asked for, where that is known.
-        settings: what went over the wire beside the messages.
-        sendings: how many, those from a cache included.
-        cached: how many of them came from a cache.
+        route: the route of the answer, if it is known.
+        settings: the settings sent with the messages.
+        sendings: the number of attempts, including those from a cache.
+        cached: the number of attempts from a cache.
         first, last: when the first and the last of their matches ended, in seconds since 1970;
             None where none has.
     """
@@ -115,7 +115,7 @@ class Served(NamedTuple):
 def study_facts(
     store: Store, summary: StudySummary, frames: Mapping[str, pl.DataFrame]
 ) -> dict[str, Any]:
-    """What the templates of facts and methods say of a study, by name."""
+    """Return the variables of the templates for facts and methods."""
     ends = [frame["finished"] for frame in frames.values()]
     ended = pl.concat(ends) if ends else pl.Series([], dtype=pl.Float64)
     taken = study_cost(store, summary.name)
@@ -148,20 +148,20 @@ def study_facts(
         "spec": yaml.safe_dump(
             _stated(summary.spec), sort_keys=False, allow_unicode=True, default_flow_style=None
         ),
-        "rules": {name: game_box(name).rules.version for name in frames},
+        "rules": {name: get_game(name).rules.version for name in frames},
     }
 
 
 def imported_facts(
     store: Store, summary: StudySummary, frames: Mapping[str, pl.DataFrame]
 ) -> ImportedFacts | None:
-    """What is known of a study's games if another system played them."""
+    """Return the facts about a study's games if another system played them."""
     system = summary.spec.get("imported")
     if system is None:
         return None
     days = []
     for text in (text for frame in frames.values() for text in frame["played"].drop_nulls()):
-        with suppress(ValueError):  # a date of another form
+        with suppress(ValueError):  # a date in another format
             days.append(date.fromisoformat(text[:10]))
     return ImportedFacts(
         system, min(days, default=None), max(days, default=None), len(days),
@@ -172,10 +172,10 @@ def imported_facts(
 
 
 def unidentified_people(store: Store, study: str, frames: Mapping[str, pl.DataFrame]) -> int:
-    """Return the number of matches of people in which the store does not know who took part.
+    """Return the number of human matches whose participants the store does not identify.
 
-    No recording of a published system identifies its participants, and visitors of rooms have no
-    codes. Intervals then cannot be clustered by participant.
+    Recordings of published systems don't identify their participants, and visitors of rooms have no
+    codes. Intervals can't be clustered by participant then.
     """
     people = [
         label for label, specs in specs_of(store, study).items()
@@ -183,15 +183,15 @@ def unidentified_people(store: Store, study: str, frames: Mapping[str, pl.DataFr
     ]  # fmt: skip
     count = 0
     for frame in frames.values():
-        seats = [name for name in frame.columns if name.startswith("player.")]
+        seats = [name for name in frame.columns if name.startswith("player_")]
         with_people = frame.filter(pl.any_horizontal(pl.col(seats).is_in(people)))
-        known = with_people[PEOPLE].count() if PEOPLE in frame.columns else 0
-        count += with_people.height - known
+        identified = with_people[PEOPLE].count() if PEOPLE in frame.columns else 0
+        count += with_people.height - identified
     return count
 
 
 def costs_table(costs: Mapping[str, Cost]) -> ReportTable:
-    """What each player's models took."""
+    """Return the usage of each player's models."""
     rows = [
         {
             "player": label, "calls": cost.calls, "cost": dollars_text(cost),
@@ -203,36 +203,36 @@ def costs_table(costs: Mapping[str, Cost]) -> ReportTable:
     ]  # fmt: skip
     unknown = any(row["uncounted"] for row in rows)
     return ReportTable(
-        "costs", "What players took", pl.DataFrame(rows, infer_schema_length=None),
+        "costs", "Usage by player", pl.DataFrame(rows, infer_schema_length=None),
         (
             Header("player", "Player"), Header("calls", "Calls", "to the model", 0),
-            Header("cost", "Cost", "at the prices of the time"),
+            Header("cost", "Cost", "at the prices at the time of each call"),
             *(Header(name, title, "tokens", 0) for name, title in TOKENS.items()),
             *(Header(name, capital(name), "calls", 0)
               for name in ("uncounted", "unpriced", "unresolved")
               if any(row[name] for row in rows)),
         ),
-        notes=("Of uncounted calls nobody knows the tokens.",) if unknown else (),
+        notes=("Uncounted calls have an unknown number of tokens.",) if unknown else (),
     )  # fmt: skip
 
 
 def served_table(ways: Iterable[Served]) -> ReportTable:
-    """Every sending by the model asked, the model that came back, and how it was asked."""
+    """Return the table of attempts by requested model, returned model, settings and route."""
     rows = [
         {
-            "player": one.player, "asked": one.asked, "answered": one.answered,
-            "settings": readable(one.settings) or "none", "route": one.route or "not known",
-            "sendings": one.sendings, "cached": one.cached, "ended": _span(one.first, one.last),
+            "player": way.player, "asked": way.asked, "answered": way.answered,
+            "settings": readable(way.settings) or "none", "route": way.route or "unknown",
+            "sendings": way.sendings, "cached": way.cached, "ended": _span(way.first, way.last),
         }
-        for one in ways
+        for way in ways
     ]  # fmt: skip
     return ReportTable(
-        "models", "Models asked and models that answered", pl.DataFrame(rows),
+        "models", "Requested and returned models", pl.DataFrame(rows),
         (
-            Header("player", "Player"), Header("asked", "Model asked"),
-            Header("answered", "Model that answered"), Header("settings", "Settings sent"),
-            Header("route", "Asked for by"), Header("sendings", "Sendings", "", 0),
-            Header("cached", "From the cache", "of them", 0), Header("ended", "Matches ended"),
+            Header("player", "Player"), Header("asked", "Requested model"),
+            Header("answered", "Returned model"), Header("settings", "Settings sent"),
+            Header("route", "Route"), Header("sendings", "Attempts", "", 0),
+            Header("cached", "From the cache", "attempts", 0), Header("ended", "Matches ended"),
         ),
     )  # fmt: skip
 
@@ -245,22 +245,22 @@ def _span(first: float | None, last: float | None) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of what made a page."""
-    made = {"cheaptalk": __version__, "Python": platform.python_version()}
-    return made | {name: version(name) for name in TOOLS}
+    """Return the versions of the software that made a page."""
+    own_versions = {"cheaptalk": __version__, "Python": platform.python_version()}
+    return own_versions | {name: version(name) for name in TOOLS}
 
 
 def dollars_text(cost: Cost) -> str:
-    """What calls cost, as far as it is known.
+    """Return the known cost of calls.
 
     >>> dollars_text(Cost(2, dollars=0.5)), dollars_text(Cost(2, unpriced=2))
-    ('$0.50', 'not known')
+    ('$0.50', 'unknown')
     """
-    return "not known" if cost.dollars_known is None else money(cost.dollars)
+    return "unknown" if cost.dollars_known is None else money(cost.dollars)
 
 
 def _stated(value: Any) -> Any:
-    """A study's text without what it leaves open."""
+    """Return a study's text without unset options."""
     if isinstance(value, dict):
         stated = {key: _stated(inner) for key, inner in value.items()}
         return {key: inner for key, inner in stated.items() if inner not in (None, {}, [], [{}])}
@@ -268,7 +268,7 @@ def _stated(value: Any) -> Any:
 
 
 def exclusions(spec: Mapping[str, Any], frames: Mapping[str, pl.DataFrame]) -> Exclusions:
-    """What became of a study's matches without an answer, over all its games."""
+    """Return the treatment of matches with invalid answers, over all games of a study."""
     policies = policies_of(spec)
     finished = pl.col("status") == Status.FINISHED.value
     kinds = [
@@ -276,23 +276,25 @@ def exclusions(spec: Mapping[str, Any], frames: Mapping[str, pl.DataFrame]) -> E
         for kind, policy in policies.by_kind.items()
     ]
     return Exclusions(
-        [one for one in kinds if one.matches or one.kind in policies.model_fields_set],
+        [kind for kind in kinds if kind.matches or kind.kind in policies.model_fields_set],
         sum(frame.filter(finished & pl.col("dropped")).height for frame in frames.values()),
-        sum(frame.filter(pl.col("deal").str.contains(AFRESH)).height for frame in frames.values()),
-        policies.redeals,
+        sum(
+            frame.filter(pl.col("instance").str.contains(REPLACEMENT_SUFFIX)).height
+            for frame in frames.values()
+        ),
+        policies.max_replacements,
     )  # fmt: skip
 
 
 def _with(frame: pl.DataFrame, kind: str) -> int:
-    """Matches in which some answer was of this kind."""
-    answers = pl.col(rf"^kind\..*\.{kind}$")
+    """Return the matches with an answer of this kind."""
+    answers = pl.col(rf"^answers_.*_{kind}$")
     return frame.filter(pl.any_horizontal(answers > 0)).height
 
 
 def served(sendings: Iterable[Sending], study: str) -> tuple[list[Served], dict[str, Cost]]:
-    """How the calls of a study's planned matches were answered, and what all that it bought took by
-    player, in one look at them all.
-    """
+    """Return the outcomes of the calls of a study's planned matches, and the usage by player, in
+    one pass."""
     counts: Counter[Way] = Counter()
     cached: Counter[Way] = Counter()
     ends: dict[Way, list[float]] = {}
@@ -302,12 +304,12 @@ def served(sendings: Iterable[Sending], study: str) -> tuple[list[Served], dict[
             costs[player] = costs.get(player, Cost()) + cost_of(reply)
         if not planned:
             continue
-        known = reply or {}
-        sent = json.dumps(known.get("sent") or {}, sort_keys=True)
-        unnamed = NOBODY if known.get("text") is None else UNNAMED
-        way = (player, model, known.get("model") or unnamed, known.get("route") or "", sent)
+        data = reply or {}
+        sent = json.dumps(data.get("sent") or {}, sort_keys=True)
+        unnamed = NULL_OBSERVER if data.get("text") is None else UNNAMED
+        way = (player, model, data.get("model") or unnamed, data.get("route") or "", sent)
         counts[way] += 1
-        cached[way] += bool(known.get("cached"))
+        cached[way] += bool(data.get("cached"))
         if ended is not None:
             span = ends.setdefault(way, [ended, ended])
             span[:] = min(span[0], ended), max(span[1], ended)

@@ -1,4 +1,4 @@
-"""The charts of a game's scores: small ones that share their rows, so that they compare."""
+"""The charts of a game's scores: small multiples with shared rows."""
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -14,46 +14,51 @@ from cheaptalk.reports.study.scores import GameScores, Score, query, seated_text
 from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed
 
-COUNTS = ("match", "deal")
-"""What numbers of a study are of, and what clusters are."""
+COUNTS = ("match", "instance")
+"""The units of observations and clusters."""
 Row = Mapping[str, Any]
 
 
 def gains(game: GameScores) -> list[Chart]:
-    """What players gained: each role's gain, then payoffs, those of one unit in one chart."""
-    found = [_along(game, game.gain(role), [role]) for role in game.roles]
-    payoffs = [score for score in game.scores if score.is_payoff and score != game.gain(_of(score))]
+    """Return the charts of gains: each role's gain, then payoffs; numbers of one unit share a
+    chart."""
+    panels = [_by_player(game, game.gain(role), [role]) for role in game.roles]
+    payoffs = [
+        score for score in game.scores if score.is_payoff and score != game.gain(_role_of(score))
+    ]
     for unit, scores in groupby(payoffs, key=lambda score: score.unit):
-        own = list(scores)
-        title = own[0].title if len(own) == 1 else "Payoff"
-        found.append(_rows(game, title, unit, [_dots(game, _of(one), one) for one in own]))
-    return found
+        role_panels = list(scores)
+        title = role_panels[0].title if len(role_panels) == 1 else "Payoff"
+        panels.append(
+            _rows(game, title, unit, [_dots(game, _role_of(row), row) for row in role_panels])
+        )
+    return panels
 
 
-def _of(score: Score) -> str:
-    """The role whose payoff it is."""
+def _role_of(score: Score) -> str:
+    """Return the role whose payoff this is."""
     return score.role or ""
 
 
-def measures(game: GameScores) -> list[Chart]:
-    """What matches came to besides: every measure that is nobody's gain, by who sat where."""
+def metrics(game: GameScores) -> list[Chart]:
+    """Return the charts of all metrics that are no role's gain, by pairing."""
     gained = {game.gain(role).key for role in game.roles}
     return [
-        _along(game, score, [score.role] if score.role else [*game.roles])
+        _by_player(game, score, [score.role] if score.role else [*game.roles])
         for score in game.scores if score.key not in gained and not score.is_payoff
     ]  # fmt: skip
 
 
-def _along(game: GameScores, score: Score, roles: list[str]) -> Chart:
+def _by_player(game: GameScores, score: Score, roles: list[str]) -> Chart:
     return _rows(game, score.title, score.unit, [_dots(game, role, score) for role in roles])
 
 
 def _rows(game: GameScores, title: str, unit: str, layers: list[Points]) -> Chart:
-    """A line a player, who gained most in the first role on top."""
+    """Return a chart with a line per player, the best in the first role at the top."""
     scored = (
         (role, row) for role in game.roles for row in _scored(game.players[role])
     )  # fmt: skip
-    order = list(dict.fromkeys(row[f"player.{role}"] for role, row in scored))
+    order = list(dict.fromkeys(row[f"player_{role}"] for role, row in scored))
     zeros = not any(mark.x for layer in layers for mark in layer.marks)
     across = Axis(ends=(0, 1) if zeros else (None, None))
     return Chart(title, unit, layers, across, Axis(names=tuple(order)))
@@ -64,13 +69,15 @@ def _scored(frame: pl.DataFrame) -> Iterator[Row]:
 
 
 def _dots(game: GameScores, role: str, score: Score) -> Points:
-    places = game.decimals[score.key]
+    decimals = game.decimals[score.key]
     marks = []
     for row in _scored(game.players[role]):
-        one, label = estimate(row, score.key), row[f"player.{role}"]
-        if one.value is not None:
-            said = f"{label} as {capital(role)}\n{_told(one, places)}"
-            marks.append(Mark(one.value, label, said, _lead(game, row), x_ends=_ends(one)))
+        estimated, label = estimate(row, score.key), row[f"player_{role}"]
+        if estimated.value is not None:
+            text = f"{label} as {capital(role)}\n{_score_text(estimated, decimals)}"
+            marks.append(
+                Mark(estimated.value, label, text, _lead(game, row), x_ends=_ends(estimated))
+            )
     name = capital(role) if len(game.roles) > 1 else ""
     return Points(marks, name, list(game.roles).index(role) % SERIES)
 
@@ -79,60 +86,65 @@ def _lead(game: GameScores, row: Row) -> Lead:
     return Lead(game.name, query(row) | {"status": "finished"})
 
 
-def _ends(one: Estimate) -> tuple[float, float] | None:
-    """An interval; none where two deals give one so wide that it would hide the others."""
-    if one.low is None or one.high is None or (one.clusters or 0) < 3:
+def _ends(estimate: Estimate) -> tuple[float, float] | None:
+    """Return the interval; None if two instances make it so wide that it would hide the others."""
+    if estimate.low is None or estimate.high is None or (estimate.clusters or 0) < 3:
         return None
-    return one.low, one.high
+    return estimate.low, estimate.high
 
 
-def _told(one: Estimate, places: int) -> str:
-    said = f"{fixed(one.value or 0.0, places)} {one.spread(places)}".rstrip()
-    return f"{said}\n{counted(one.n or 0, 'match')} in {counted(one.clusters or 0, 'deal')}"
+def _score_text(estimate: Estimate, decimals: int) -> str:
+    text = f"{fixed(estimate.value or 0.0, decimals)} {estimate.spread(decimals)}".rstrip()
+    return (
+        f"{text}\n{counted(estimate.n or 0, 'match')} in "
+        f"{counted(estimate.clusters or 0, 'instance')}"
+    )
 
 
 def matrices(game: GameScores) -> list[Chart]:
-    """For every score, the means of all pairings: rows play the first place, columns the second.
+    """Return heat maps of the means of all pairings: rows are the first seat, columns the second.
 
-    There are none where a game has not exactly two places, and none of a score that is the same in
-    all pairings. Where the places have one role, no measure tells them apart, and what the first
-    got is shown too.
+    There are none if the game does not have exactly two seats, or if the score is the same in all
+    pairings. If both seats have the same role, no metric distinguishes them, and the payoff of the
+    first seat is shown, too.
     """
     scored = list(_scored(game.pairings))
-    if len(game.places) != 2 or len(scored) < 2:
+    if len(game.seats) != 2 or len(scored) < 2:
         return []
-    shown = [
+    scores = [
         score for score in game.pairing_scores
-        if not score.is_payoff or (game.shares and score.key == f"payoff.{game.places[0]}")
+        if not score.is_payoff or (game.shares and score.key == f"payoff_{game.seats[0]}")
     ]  # fmt: skip
     return [
-        _matrix(game, score, scored) for score in shown
+        _matrix(game, score, scored) for score in scores
         if game.pairings[score.key].drop_nulls().n_unique() > 1
     ]  # fmt: skip
 
 
 def _matrix(game: GameScores, score: Score, scored: list[Row]) -> Chart:
-    down, across = game.places
-    seated = {(row[f"player.{down}"], row[f"player.{across}"]): row for row in scored}
-    rows, found = (sorted({names[side] for names in seated}) for side in (0, 1))
-    places = game.decimals[score.key]
+    down, across = game.seats
+    seated = {(row[f"player_{down}"], row[f"player_{across}"]): row for row in scored}
+    rows, columns = (sorted({names[side] for names in seated}) for side in (0, 1))
+    decimals = game.decimals[score.key]
 
     def cell(first: str, second: str) -> Cell | None:
         row = seated.get((first, second))
-        one = None if row is None else estimate(row, score.key)
-        if row is None or one is None or one.value is None:
+        estimated = None if row is None else estimate(row, score.key)
+        if row is None or estimated is None or estimated.value is None:
             return None
-        said = f"{capital(down)} {first}, {capital(across)} {second}\n{_told(one, places)}"
-        return Cell(one.value, said, _lead(game, row))
+        pairing = f"{capital(down)} {first}, {capital(across)} {second}"
+        text = f"{pairing}\n{_score_text(estimated, decimals)}"
+        return Cell(estimated.value, text, _lead(game, row))
 
     return cells(
-        score.title, score.unit, (capital(down), rows), (capital(across), found), cell,
-        places=places,
+        score.title, score.unit, (capital(down), rows), (capital(across), columns), cell,
+        decimals=decimals,
     )  # fmt: skip
 
 
 def trade_off(game: GameScores) -> list[Chart]:
-    """Efficiency against fairness, a dot a pairing, coloured by who plays the first place."""
+    """Return the chart of efficiency against fairness, with a dot per pairing, colored by the
+    player in the first seat."""
     keys = ("efficiency", "fairness")
     units = {score.key: score.unit for score in game.scores}
     if not all(key in units for key in keys):
@@ -140,34 +152,34 @@ def trade_off(game: GameScores) -> list[Chart]:
     rows = game.pairings.drop_nulls(keys).rows(named=True)
     if len(rows) < 2 or not any(len({row[key] for row in rows}) > 1 for key in keys):
         return []
-    first = game.places[0]
-    labels = sorted({row[f"player.{first}"] for row in rows})
-    groups = [[row for row in rows if row[f"player.{first}"] == label] for label in labels]
-    if len(labels) > SERIES or len(game.places) > FEW:
+    first = game.seats[0]
+    labels = sorted({row[f"player_{first}"] for row in rows})
+    groups = [[row for row in rows if row[f"player_{first}"] == label] for label in labels]
+    if len(labels) > SERIES or len(game.seats) > FEW:
         groups, labels = [rows], [""]
     layers = [
-        _cloud(game, group, label, place, keys)
-        for place, (group, label) in enumerate(zip(groups, labels, strict=True))
+        _cloud(game, group, label, index, keys)
+        for index, (group, label) in enumerate(zip(groups, labels, strict=True))
     ]
     across, up = (Axis(f"{key}, {units[key]}") for key in keys)
     return [Chart("Efficiency and fairness", "", layers, across, up, height=300)]
 
 
 def _cloud(
-    game: GameScores, rows: list[dict[str, Any]], name: str, place: int, keys: tuple[str, str]
+    game: GameScores, rows: list[dict[str, Any]], name: str, tone: int, keys: tuple[str, str]
 ) -> Points:
     marks = []
     for row in rows:
         across, up = (estimate(row, key) for key in keys)
-        said = f"{seated_text(row)}\nefficiency {across.value:.3f}, fairness {up.value:.3f}"
+        text = f"{seated_text(row)}\nefficiency {across.value:.3f}, fairness {up.value:.3f}"
         marks.append(
-            Mark(across.value, up.value, said, _lead(game, row), _ends(across), _ends(up), 4.5)
+            Mark(across.value, up.value, text, _lead(game, row), _ends(across), _ends(up), 4.5)
         )
-    return Points(marks, name, place, SHAPES[place % len(SHAPES)])
+    return Points(marks, name, tone, SHAPES[tone % len(SHAPES)])
 
 
 def distributions(game: GameScores) -> list[Chart]:
-    """How often each value came, for scores that are whole numbers and more than yes or no."""
+    """Return histograms of the scores that are integers other than 0 and 1."""
     charts = []
     for score in game.scores:
         values = game.scored[score.key].drop_nulls()
@@ -181,7 +193,7 @@ def distributions(game: GameScores) -> list[Chart]:
              f"{value} {score.unit}: {count / len(values):.1%}, {counted(count, 'match')}")
             for value, count in tally.iter_rows()
         ]  # fmt: skip
-        across = Axis(score.unit, whole=True)
+        across = Axis(score.unit, integer=True)
         up = Axis("share of matches", zero=True, percent=True)
         charts.append(Chart(score.title, "", [columns(heights, width=0.9)], across, up))
     return charts

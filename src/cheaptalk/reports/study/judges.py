@@ -1,4 +1,4 @@
-"""What judges said of a study, summed up by judge and player, and how well they agree."""
+"""Judges' verdicts in a study, by judge and player, and their agreement."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer, Shown
 from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable
 from cheaptalk.rules import SHARE, counted
-from cheaptalk.statistics import DEALS, mean_intervals
+from cheaptalk.statistics import INSTANCES, mean_intervals
 from cheaptalk.studies.lookup import reads_study
 from cheaptalk.text import capital, fixed
 
@@ -35,15 +35,15 @@ SHARES = ("same", "alike", "precision", "recall")
 
 @dataclass(frozen=True)
 class JudgedPlayer:
-    """What a judge said of one player.
+    """A judge's verdicts on one player.
 
     Attributes:
         player: the label, or ``all``.
-        items: what was put to the judge.
-        verdicts: how often each verdict was given.
+        items: the number of judged items.
+        verdicts: the number of times that each verdict was given.
         kinds: the judge's answers by kind, those without a valid verdict included.
         estimate: the share of finds, or the mean score; None without a valid verdict. It has no
-            interval where it rests on fewer than ten deals, as agreement has none.
+            interval where it rests on fewer than ten instances, as agreement has none.
         shares: the share of the items with a valid verdict that have each verdict of a rubric with
             categories, with the same intervals.
     """
@@ -57,39 +57,39 @@ class JudgedPlayer:
 
     @property
     def invalid(self) -> int:
-        """Items of which the judge finally gave no valid verdict."""
+        """Return the number of items without a valid verdict."""
         return self.items - sum(self.verdicts.values())
 
     @property
-    def deals(self) -> int:
-        """Deals on which there is an item with a valid verdict."""
+    def instances(self) -> int:
+        """Return the number of instances with a valid verdict."""
         return 0 if self.estimate is None else self.estimate.clusters or 0
 
     @property
     def numbers(self) -> tuple[str, str]:
-        """The estimate and its interval as text."""
-        one = self.estimate
-        if one is None or one.value is None:
+        """Return the estimate and its interval as text."""
+        estimate = self.estimate
+        if estimate is None or estimate.value is None:
             return "none", ""
-        if one.low is None or one.high is None:
-            return f"{one.value:.3f}", "too few deals"
-        return f"{one.value:.3f}", f"{one.low:.3f} to {one.high:.3f}"
+        if estimate.low is None or estimate.high is None:
+            return f"{estimate.value:.3f}", "too few instances"
+        return f"{estimate.value:.3f}", f"{estimate.low:.3f} to {estimate.high:.3f}"
 
 
 @dataclass(frozen=True)
 class JudgeSection:
-    """A judge in a study.
+    """The results of a judge in a study.
 
     Attributes:
-        digest: of the judge.
+        digest: the digest of the judge.
         name: its rubric and model.
-        rubric: what it was asked.
+        rubric: the judge's rubric.
         model: the model with its settings.
         players: by player, then all together.
         agreements: with the exact check and with other judges.
-        reliabilities: of all judges by the same rubric together.
-        names: what the references are called.
-        followers: the names of later judges that are held against this one.
+        reliabilities: the reliabilities of all judges by the same rubric together.
+        names: the names of the references.
+        followers: the names of later judges that are compared with this one.
     """
 
     digest: str
@@ -104,27 +104,27 @@ class JudgeSection:
 
     @property
     def alone(self) -> str:
-        """Why no agreements are listed; empty where there are some."""
+        """Return the reason that no agreements are listed; empty if there are some."""
         if self.agreements:
             return ""
         if self.followers:
-            return f"held against this judge, below: {', '.join(self.followers)}"
-        if not any(one.verdicts for one in self.players):
-            return "nothing to hold against others: this judge gave no verdict"
+            return f"compared with this judge below: {', '.join(self.followers)}"
+        if not any(player.verdicts for player in self.players):
+            return "no comparison with others: this judge gave no verdict"
         return (
-            "nothing to hold this judge against: no exact check of these games goes with its "
-            "rubric, and no other judge of a like rubric gave a verdict on the same items"
+            "no comparison with others: these games have no exact check for its rubric, and no "
+            "other judge with a similar rubric gave a verdict on the same items"
         )
 
     @property
     def quantity(self) -> str:
-        """What the estimates are."""
+        """Return the name of the estimated quantity."""
         if self.rubric.scale is not None:
             return "mean score"
         return f"share of {', '.join(self.rubric.finds)}"
 
     def as_json(self) -> dict[str, Any]:
-        """The section as plain data."""
+        """Return the section as plain data."""
         return {
             "judge": self.digest,
             "name": self.name,
@@ -132,25 +132,27 @@ class JudgeSection:
             "model": self.model,
             "quantity": self.quantity,
             "players": [
-                asdict(one) | {"estimate": one.estimate and _mean_as_json(one.estimate),
+                asdict(player) | {"estimate": player.estimate and _mean_as_json(player.estimate),
                                "shares": {label: _mean_as_json(share)
-                                          for label, share in one.shares.items()}}
-                for one in self.players
+                                          for label, share in player.shares.items()}}
+                for player in self.players
             ],
             "agreements": [
-                asdict(one) | {"items": one.items, "kappa": one.kappa._asdict()}
-                | {name: _as_json(getattr(one, name)) for name in SHARES}
-                for one in self.agreements
+                asdict(agreement) | {"items": agreement.items, "kappa": agreement.kappa._asdict()}
+                | {name: _as_json(getattr(agreement, name)) for name in SHARES}
+                for agreement in self.agreements
             ],
             "reliabilities": [
-                asdict(one) | {"alpha": one.alpha._asdict()} for one in self.reliabilities
+                asdict(reliability) | {"alpha": reliability.alpha._asdict()}
+                for reliability in self.reliabilities
             ],
         }  # fmt: skip
 
 
 @reads_study
 def judge_sections(store: Store, study: str) -> list[JudgeSection]:
-    """All judges of a study with their verdicts; intervals are clustered by deal, as for scores.
+    """Return all judges of a study with their verdicts; intervals are clustered by instance, like
+    those of scores.
 
     Raises:
         StoreError: there is no such study.
@@ -158,30 +160,33 @@ def judge_sections(store: Store, study: str) -> list[JudgeSection]:
     frame = verdict_frame(store, study)
     judges = judges_of(store, study)
     called = {
-        key: f"{of['rubric']['name']} by {of['model']['model']}" for key, of in judges.items()
+        key: f"{judge['rubric']['name']} by {judge['model']['model']}"
+        for key, judge in judges.items()
     }
-    alike = Counter(called.values())
-    names = {  # with the digest where rubric and model do not tell two judges apart
-        key: name if alike[name] == 1 else f"{name} ({key[:6]})" for key, name in called.items()
+    name_counts = Counter(called.values())
+    names = {  # with the digest if two judges have the same rubric and model
+        key: name if name_counts[name] == 1 else f"{name} ({key[:6]})"
+        for key, name in called.items()
     }
-    found = agreements(store, study) if judges else []
+    known_agreements = agreements(store, study) if judges else []
     together = reliabilities(store, study) if judges else []
     sections = []
     for key, spec in judges.items():
         rubric = Rubric.model_validate(spec["rubric"])
-        own = frame.filter(pl.col("judge") == key)
-        labels = own["player"].drop_nulls().unique().sort().to_list()
+        rows = frame.filter(pl.col("judge") == key)
+        labels = rows["player"].drop_nulls().unique().sort().to_list()
         bounds = (rubric.scale.low, rubric.scale.high) if rubric.scale else SHARE
         kinds = [] if rubric.scale else rubric.labels
         players = [
-            _player(own.filter(pl.col("player") == one), one, bounds, kinds) for one in labels
+            _player(rows.filter(pl.col("player") == label), label, bounds, kinds)
+            for label in labels
         ]
-        players.append(_player(own, "all", bounds, kinds))
-        between = [one for one in found if one.judge == key]
-        followers = [names[one.judge] for one in found if one.reference == key]
+        players.append(_player(rows, "all", bounds, kinds))
+        between = [item for item in known_agreements if item.judge == key]
+        followers = [names[item.judge] for item in known_agreements if item.reference == key]
         sections.append(
             JudgeSection(key, names[key], rubric, spec["model"], players, between,
-                         [one for one in together if key in one.raters],
+                         [column for column in together if key in column.raters],
                          names | {CHECK: CHECK}, followers)
         )  # fmt: skip
     return sections
@@ -190,10 +195,10 @@ def judge_sections(store: Store, study: str) -> list[JudgeSection]:
 def _player(
     frame: pl.DataFrame, player: str, bounds: tuple[float, float], labels: Sequence[str]
 ) -> JudgedPlayer:
-    given = frame.drop_nulls("verdict").select(
-        *DEALS, *(pl.col("verdict").eq(label).alias(f"share.{label}") for label in labels)
+    verdicts = frame.drop_nulls("verdict").select(
+        *INSTANCES, *(pl.col("verdict").eq(label).alias(f"share.{label}") for label in labels)
     )
-    shares = {label: _mean(given, f"share.{label}", SHARE) for label in labels}
+    shares = {label: _mean(verdicts, f"share.{label}", SHARE) for label in labels}
     kinds = dict(frame["kind"].value_counts().iter_rows())
     return JudgedPlayer(
         player, len(frame), dict(frame["verdict"].drop_nulls().value_counts(sort=True).iter_rows()),
@@ -204,47 +209,46 @@ def _player(
 
 
 def _mean(frame: pl.DataFrame, value: str, bounds: tuple[float, float]) -> Estimate | None:
-    """A mean with its interval, which it lacks on fewer than ten deals; None without a value."""
-    found = mean_intervals(frame, [value], bounds={value: bounds})
-    if found.is_empty():
+    """Return a mean with its interval, which requires ten instances; None without a value."""
+    intervals = mean_intervals(frame, [value], bounds={value: bounds})
+    if intervals.is_empty():
         return None
     columns = ("mean", "low", "high", "error", "n", "clusters", "wanted")
-    mean = Estimate(*found.select(columns).row(0))
+    mean = Estimate(*intervals.select(columns).row(0))
     return mean if (mean.clusters or 0) >= ENOUGH else mean._replace(low=None, high=None)
 
 
 def judges_part(evidence: Evidence) -> Iterator[Shown]:
-    """Models that judged what was recorded; players never see a verdict.
+    """Models that judged recorded messages; players never see a verdict.
 
-    Intervals are clustered by deal, as those of the scores are; there is none on fewer than ten
-    deals.
+    Intervals are clustered by instance, like those of scores, and require at least ten instances.
     """
     for judge in judge_sections(evidence.store, evidence.study):
-        yield _found(judge)
+        yield _overall(judge)
         labels = [] if judge.rubric.scale else judge.rubric.labels
         rows = [
-            {"player": one.player, "items": one.items, "none": one.invalid}
-            | {f"verdict.{label}": one.verdicts.get(label, 0) for label in labels}
-            | _spread_out(one.estimate)
-            for one in judge.players
+            {"player": player.player, "items": player.items, "none": player.invalid}
+            | {f"verdict.{label}": player.verdicts.get(label, 0) for label in labels}
+            | _spread_out(player.estimate)
+            for player in judge.players
         ]
         yield ReportTable(
             f"judge-{judge.digest[:6]}", judge.name, pl.DataFrame(rows),
             (
                 Header("player", "Player"),
-                Header("score", "Share found" if labels else "Mean score", places=3),
-                Header("items", "Items", "put to the judge", 0),
+                Header("score", "Share found" if labels else "Mean score", decimals=3),
+                Header("items", "Items", "judged", 0),
                 *(Header(f"verdict.{label}", capital(label), "", 0) for label in labels),
                 Header("none", "No verdict", "", 0),
             ),
-            judge.rubric.question, tuple(_remarks(judge)), counts=("item", "deal"),
+            judge.rubric.question, tuple(_remarks(judge)), counts=("item", "instance"),
         )  # fmt: skip
         if len(labels) > 2 and judge.players[-1].shares:
             yield _verdict_shares(judge)
 
 
 def _verdict_shares(judge: JudgeSection) -> ReportTable:
-    """The share of each verdict by player, with intervals."""
+    """Return the share of each verdict by player, with intervals."""
     rows = [
         {"player": player.player, "verdict": capital(label)} | _spread_out(share)
         for player in judge.players
@@ -255,58 +259,60 @@ def _verdict_shares(judge: JudgeSection) -> ReportTable:
         pl.DataFrame(rows, infer_schema_length=None),
         (Header("player", "Player"), Header("verdict", "Verdict"),
          Header("score", "Share", "of the items with a verdict", 3)),
-        counts=("item", "deal"),
+        counts=("item", "instance"),
     )  # fmt: skip
 
 
-def _found(judge: JudgeSection) -> Answer:
-    """What the judge said of all players together, and how far it agrees with others."""
-    known = judge.players[-1].estimate or Estimate(None)
-    said, within = "no verdict", ""
-    if known.value is not None and judge.rubric.scale is None:
-        share = f"{fixed(100 * known.value, 0)} % of the items"
-        said = f"finds {' or '.join(judge.rubric.finds)} in {share}"
-        within = known.percent.within(0)
-    elif known.value is not None:
-        said, within = f"{fixed(known.value, 2)} on average", known.within(2)
-    text, short = f"{judge.name}: {said}{within}", f"the judge {said}"
-    for one in judge.agreements[:1]:
-        if one.items and one.kappa.value is not None:
-            of, ends = judge.names[one.reference], Estimate(*one.kappa[:3])
-            kappa = f"Cohen's kappa {fixed(one.kappa.value, 2)}{ends.within(2, '')}"
-            text += f"; its agreement with {of} is {_worth(one.kappa)}, {kappa}"
-            short += f"; agreement with {of} {_worth(one.kappa)}"
+def _overall(judge: JudgeSection) -> Answer:
+    """Return a judge's overall verdict, and its agreement with others."""
+    overall = judge.players[-1].estimate or Estimate(None)
+    verdict, within = "no verdict", ""
+    if overall.value is not None and judge.rubric.scale is None:
+        share = f"{fixed(100 * overall.value, 0)} % of the items"
+        verdict = f"finds {' or '.join(judge.rubric.finds)} in {share}"
+        within = overall.percent.within(0)
+    elif overall.value is not None:
+        verdict, within = f"{fixed(overall.value, 2)} on average", overall.within(2)
+    text, short = f"{judge.name}: {verdict}{within}", f"the judge {verdict}"
+    for agreement in judge.agreements[:1]:
+        if agreement.items and agreement.kappa.value is not None:
+            reference, ends = judge.names[agreement.reference], Estimate(*agreement.kappa[:3])
+            kappa = f"Cohen's kappa {fixed(agreement.kappa.value, 2)}{ends.within(2, '')}"
+            text += f"; its agreement with {reference} is {_worth(agreement.kappa)}, {kappa}"
+            short += f"; agreement with {reference} {_worth(agreement.kappa)}"
     return Answer(f"{text}.", short)
 
 
 def _worth(kappa: Interval) -> str:
-    """Whether a judge is better than chance, in words."""
+    """Return whether a judge is better than chance, as text."""
     if kappa.low is None or kappa.high is None:
-        return "on too few deals to tell"
+        return "undecided, with too few instances"
     if kappa.low > 0:
         return "better than chance"
-    return "worse than chance" if kappa.high < 0 else "no better than chance as far as can be told"
+    return "worse than chance" if kappa.high < 0 else "not significantly better than chance"
 
 
-def _spread_out(one: Estimate | None) -> dict[str, float | None]:
-    """An estimate as columns."""
-    known = one or Estimate(None)
+def _spread_out(estimate: Estimate | None) -> dict[str, float | None]:
+    """Return an estimate as columns."""
+    defined = estimate or Estimate(None)
     return {
-        "score": known.value, "score.low": known.low, "score.high": known.high,
-        "score.n": known.n, "score.clusters": known.clusters, "score.wanted": known.wanted,
+        "score": defined.value, "score.low": defined.low, "score.high": defined.high,
+        "score.n": defined.n, "score.clusters": defined.clusters, "score.wanted": defined.wanted,
     }  # fmt: skip
 
 
 def _remarks(judge: JudgeSection) -> Iterator[str]:
-    """What was found, and how well the judge agrees with others."""
-    if any(one.estimate and one.estimate.low is None for one in judge.players):
-        yield f"Too few deals for an interval: it takes {ENOUGH}."
+    """Yield notes on what counts as found and on the judge's agreement with others."""
+    if any(player.estimate and player.estimate.low is None for player in judge.players):
+        yield f"Too few instances for an interval: at least {ENOUGH} are needed."
     if judge.rubric.scale is None:
         yield f"Found: {', '.join(judge.rubric.finds)}."
     for reliability in judge.reliabilities:
         yield f"{reliability_line(reliability)}."
-    for one in judge.agreements:
-        yield f"Against {judge.names[one.reference]}: {'; '.join(agreement_lines(one))}."
+    for agreement in judge.agreements:
+        yield (
+            f"Against {judge.names[agreement.reference]}: {'; '.join(agreement_lines(agreement))}."
+        )
     if judge.alone:
         yield f"{capital(judge.alone)}."
 
@@ -319,24 +325,24 @@ def reliability_line(reliability: Reliability) -> str:
     return f"Krippendorff's alpha ({reliability.metric}) of {raters}: {alpha}"
 
 
-def agreement_lines(one: Agreement) -> list[str]:
-    """How well a judge agrees with a reference, in words."""
-    if not one.items:
-        return [f"it says nothing of the {counted(one.silent, 'item')} with a verdict"]
-    items, matches = counted(one.items, "item"), counted(one.matches, "match")
-    weighted = "quadratically weighted " if one.weighted else ""
+def agreement_lines(agreement: Agreement) -> list[str]:
+    """Return a judge's agreement with a reference, as text."""
+    if not agreement.items:
+        return [f"it has no verdict on the {counted(agreement.silent, 'item')} of this judge"]
+    items, matches = counted(agreement.items, "item"), counted(agreement.matches, "match")
+    weighted = "quadratically weighted " if agreement.weighted else ""
     lines = [
-        f"{weighted}Cohen's kappa {_number(one.kappa, f'{items} in {matches}')}",
-        f"the same verdict: {_share(one.same)}",
+        f"{weighted}Cohen's kappa {_number(agreement.kappa, f'{items} in {matches}')}",
+        f"the same verdict: {_share(agreement.same)}",
     ]
-    if one.finds:
+    if agreement.finds:
         lines += [
-            f"something found by both, or by neither: {_share(one.alike)}",
-            f"precision: {_share(one.precision)}",
-            f"recall: {_share(one.recall)}",
+            f"something found by both, or by neither: {_share(agreement.alike)}",
+            f"precision: {_share(agreement.precision)}",
+            f"recall: {_share(agreement.recall)}",
         ]
-    if one.silent:
-        lines.append(f"of {counted(one.silent, 'other item')} the reference says nothing")
+    if agreement.silent:
+        lines.append(f"the reference has no verdict on {counted(agreement.silent, 'other item')}")
     return lines
 
 
@@ -344,19 +350,19 @@ def _share(share: Share) -> str:
     return _number(share.interval, f"{share.part:,} of {share.whole:,}")
 
 
-def _number(one: Interval, of: str) -> str:
-    """A number with what it is of and its interval, or why it has none."""
-    if one.value is None:
-        return f"not defined ({of})"
-    limits = one.missing
-    if one.low is not None and one.high is not None:
-        limits = f"95 % interval {one.low:.3f} to {one.high:.3f}"
-    return f"{one.value:.3f} ({of}), {limits}"
+def _number(interval: Interval, sample: str) -> str:
+    """Return a number with its sample and interval, or the reason that it has none."""
+    if interval.value is None:
+        return f"not defined ({sample})"
+    limits = interval.missing
+    if interval.low is not None and interval.high is not None:
+        limits = f"95 % interval {interval.low:.3f} to {interval.high:.3f}"
+    return f"{interval.value:.3f} ({sample}), {limits}"
 
 
-def _mean_as_json(one: Estimate) -> dict[str, float | None]:
-    return {"mean": one.value, "low": one.low, "high": one.high, "n": one.n,
-            "clusters": one.clusters, "wanted": one.wanted}  # fmt: skip
+def _mean_as_json(estimate: Estimate) -> dict[str, float | None]:
+    return {"mean": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n,
+            "clusters": estimate.clusters, "wanted": estimate.wanted}  # fmt: skip
 
 
 def _as_json(share: Share) -> dict[str, Any]:

@@ -25,12 +25,13 @@ NAME = "report"
 
 @reads_study
 def study_recipe(store: Store, study: str) -> Recipe:
-    """What a study's report is made of: a part for each of its games, judges, people, design.
+    """Return the recipe of a study's report: parts for its games, judges, participants and
+    overview.
 
     Raises:
         StoreError: there is no such study.
     """
-    parts = [game_part(game) for game in sorted(Evidence(store, study).places)]
+    parts = [game_part(game) for game in sorted(Evidence(store, study).seats)]
     if judges_of(store, study):
         parts.append(RecipePart("Judges", "", judges_part))
     parts.append(RecipePart("People", "", people_part, fits=with_people))
@@ -50,9 +51,9 @@ def report(
 ) -> None:
     """Write a study's report as one HTML file that works offline.
 
-    It holds what is in the store now: a study under way or with failed matches is reported as
-    far as it is, and the page says so. The same store gives the same page. An existing file is
-    replaced at the end, whole.
+    The report covers the current contents of the store; for an unfinished study, the page lists the
+    missing and failed matches. The same store gives the same page. An existing file is replaced
+    atomically.
 
     Args:
         study: the name of a study in the store.
@@ -63,22 +64,22 @@ def report(
 
     Raises:
         StoreError: there is no such study.
-        CheaptalkError: a game is not installed, a measure failed, or the file cannot be written.
+        CheaptalkError: a game is not installed, a metric failed, or the file cannot be written.
     """
-    found = findings(store, study, study_recipe(store, study), as_published=as_published)
-    write_findings(found, out, sample=sample, viewer=viewer)
+    results = findings(store, study, study_recipe(store, study), as_published=as_published)
+    write_findings(results, out, sample=sample, viewer=viewer)
 
 
 def games_played(evidence: Evidence) -> Iterator[ReportTable]:
-    """How many matches of each game there are, in how many configurations and deals."""
+    """The number of matches of each game, with its configurations and instances."""
     games = evidence.once(scores_by_game)
     if not games:
-        raise Lacking("no match of this study has begun")
+        raise Lacking("no match of this study has started")
     statuses = dict.fromkeys(status for game in games.values() for status in game.statuses)
     rows = [
         {
             "game": name, "title": game_title(name), "pairings": game.pairings.height,
-            "configurations": game.configurations, "deals": game.deals,
+            "configurations": game.configurations, "instances": game.instances,
             "valid": 100 * game.answers["ok"] / game.answers["all"]
             if game.answers["all"] and not evidence.imported else None,
         } | {status.value: game.counts.get(status.value, 0) for status in statuses}
@@ -91,7 +92,8 @@ def games_played(evidence: Evidence) -> Iterator[ReportTable]:
             Header("title", "Game"),
             *(Header(status.value, capital(status.value), "matches", 0) for status in statuses),
             Header("pairings", "Pairings", "", 0),
-            Header("configurations", "Configurations", "", 0), Header("deals", "Deals", "", 0),
+            Header("configurations", "Configurations", "", 0), Header("instances", "Instances",
+            "", 0),
             *valid,
         ),
         leads=lambda row: Lead(row["game"], {}),
@@ -99,4 +101,4 @@ def games_played(evidence: Evidence) -> Iterator[ReportTable]:
     )  # fmt: skip
 
 
-GAMES = RecipePart("What was played", "", games_played, design=True)
+GAMES = RecipePart("Overview", "", games_played, design=True)

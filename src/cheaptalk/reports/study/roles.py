@@ -1,4 +1,4 @@
-"""The roles of a game in frames of matches: places that share one, and the players in them."""
+"""The roles of a game in frames of matches: shared roles, and the players in them."""
 
 from collections.abc import Mapping
 
@@ -9,85 +9,86 @@ from cheaptalk.records import Status
 from cheaptalk.records.forfeits import VALID
 
 
-def places_by_role(places: Mapping[str, str], order: tuple[str, ...]) -> dict[str, list[str]]:
-    """The places of each role, the roles in the order of the rules.
+def seats_by_role(seats: Mapping[str, str], order: tuple[str, ...]) -> dict[str, list[str]]:
+    """Return the seats of each role, in the order of roles in the rules.
 
-    >>> places_by_role({"bidder_1": "bidder", "bidder_2": "bidder"}, ("seller", "bidder"))
+    >>> seats_by_role({"bidder_1": "bidder", "bidder_2": "bidder"}, ("seller", "bidder"))
     {'bidder': ['bidder_1', 'bidder_2']}
     """
-    roles = dict.fromkeys([*(role for role in order if role in places.values()), *places.values()])
-    return {role: [place for place, its in places.items() if its == role] for role in roles}
+    roles = dict.fromkeys([*(role for role in order if role in seats.values()), *seats.values()])
+    return {role: [seat for seat, its in seats.items() if its == role] for role in roles}
 
 
 def columns(name: str) -> list[str]:
-    """The columns that tell of a place or role: who, what they got, how they answered."""
-    return [f"player.{name}", f"payoff.{name}", *(f"kind.{name}.{kind}" for kind in KINDS)]
+    """Return the columns of a seat or role: player, payoff and kinds of answers."""
+    return [f"player_{name}", f"payoff_{name}", *(f"answers_{name}_{kind}" for kind in KINDS)]
 
 
-def seats(role: str) -> str:
-    """The column that tells over how many places of a role the mean payoff is."""
+def seat_count(role: str) -> str:
+    """Return the column with the number of seats of a role in its mean payoff."""
     return f"seats.{role}"
 
 
 def with_roles(frame: pl.DataFrame, roles: Mapping[str, list[str]]) -> pl.DataFrame:
-    """A frame of matches with columns for roles of several places.
+    """Return a frame of matches with columns for roles that several seats share.
 
-    They are the mean payoff over these, how many were paid, and the sums of their answers.
+    They contain the mean payoff, the number of paid seats, and the sums of answers.
     """
     added = []
-    for role, places in roles.items():
-        if places != [role]:
-            _, *own = columns(role)
-            _, payoffs, *kinds = zip(*map(columns, places), strict=True)
+    for role, seats in roles.items():
+        if seats != [role]:
+            _, *targets = columns(role)
+            _, payoffs, *kinds = zip(*map(columns, seats), strict=True)
             sums = [pl.mean_horizontal(payoffs), *map(pl.sum_horizontal, kinds)]
-            added += [made.alias(name) for name, made in zip(own, sums, strict=True)]
+            added += [total.alias(name) for name, total in zip(targets, sums, strict=True)]
             paid = pl.sum_horizontal(pl.col(payoffs).is_not_null())
-            added.append(paid.cast(pl.UInt32).alias(seats(role)))
+            added.append(paid.cast(pl.UInt32).alias(seat_count(role)))
     return frame.with_columns(added)
 
 
 OTHERS = "forfeited by others"
-"""The status of a match to a player who had no part in its forfeit."""
+"""The status of a match for a player who did not cause its forfeit."""
 
 
 def with_own_forfeits(frame: pl.DataFrame, role: str) -> pl.DataFrame:
-    """A frame of :func:`by_player` in which only the forfeits of the player itself are its own."""
-    invalid = pl.sum_horizontal([f"kind.{role}.{kind}" for kind in KINDS if kind not in VALID])
+    """Return a frame of :func:`by_player` in which only the player's own forfeits count as
+    forfeited."""
+    invalid = pl.sum_horizontal([f"answers_{role}_{kind}" for kind in KINDS if kind not in VALID])
     by_others = (pl.col("status") == Status.FORFEITED.value) & (invalid == 0)
     status = pl.when(by_others).then(pl.lit(OTHERS)).otherwise("status")
     return frame.with_columns(status.alias("status"))
 
 
-def by_player(frame: pl.DataFrame, role: str, places: list[str]) -> pl.DataFrame:
-    """One row a match and player of a role, so that a match counts once however often it sits.
+def by_player(frame: pl.DataFrame, role: str, seats: list[str]) -> pl.DataFrame:
+    """Return one row per match and player of a role, so that a match counts once per player.
 
-    The payoff is the mean over the places that the player fills in the match, the answers their
-    sum. A role of one place has a row a match.
+    The payoff is the mean over the seats that the player fills in the match, and the answers are
+    their sum. A role with one seat has one row per match.
 
     Args:
         frame: matches, with columns for roles.
-        places: those of the role.
+        seats: the seats of the role.
     """
-    if places == [role]:
-        return frame.drop_nulls(f"player.{role}")
+    if seats == [role]:
+        return frame.drop_nulls(f"player_{role}")
     player, payoff, *kinds = columns(role)
-    own = {seats(role), *(name for one in (role, *places) for name in columns(one))}
-    shared = [name for name in frame.columns if name not in own]
-    apart = [
+    pooled = {seat_count(role), *(name for group in (role, *seats) for name in columns(group))}
+    shared = [name for name in frame.columns if name not in pooled]
+    frames = [
         frame.select(*shared, *(
             pl.col(name).alias(its) for name, its in
-            zip(columns(place), columns(role), strict=True)
+            zip(columns(seat), columns(role), strict=True)
         ))
-        for place in places
+        for seat in seats
     ]  # fmt: skip
-    rest = pl.col([name for name in shared if name != "match"])
+    shared_columns = pl.col([name for name in shared if name != "match_id"])
     return (
-        pl.concat(apart)
+        pl.concat(frames)
         .drop_nulls(player)
-        .group_by("match", player, maintain_order=True)
+        .group_by("match_id", player, maintain_order=True)
         .agg(
-            rest.first(),
-            pl.col(payoff).count().alias(seats(role)),
+            shared_columns.first(),
+            pl.col(payoff).count().alias(seat_count(role)),
             pl.col(payoff).mean(),
             pl.col(kinds).sum(),
         )

@@ -18,33 +18,33 @@ from cheaptalk.records import FEW, Status, line_up, query_of
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.study.roles import (
     by_player,
-    places_by_role,
-    seats,
+    seat_count,
+    seats_by_role,
     with_own_forfeits,
     with_roles,
 )
-from cheaptalk.rules import Game, GameBox, field_meanings, game_box
+from cheaptalk.rules import Game, GameSpec, field_meanings, get_game
 from cheaptalk.statistics import STRATA
 from cheaptalk.statistics.intervals import Bounds, BoundsColumns
 from cheaptalk.text import capital, decimals, plain
 
 ANSWERS, VALID, FAULTS = "answers", "valid", "faults"
-"""Columns: answers, the percentage that was valid at the first try, and all others in words."""
-POOLED = "\n\nHere: the mean over the places of the role, or over those that the player fills."
+"""Columns: answers, the percentage that was valid at the first try, and the others as text."""
+POOLED = "\n\nHere: the mean over the seats of the role, or over those that the player fills."
 
 
 @dataclass(frozen=True)
 class Score:
-    """A number that matches come to: a measure of the game, or a role's payoff.
+    """A score of matches: a metric of the game, or a role's payoff.
 
     Attributes:
         key: the column of the game's frame.
-        title: what people read.
-        meaning: what it is, its formula and its source.
-        unit: what it is counted in.
+        title: the title of the score.
+        meaning: its definition, formula and source.
+        unit: its unit.
         role: whose gain it is, if it is one role's.
-        published: what the published variant is, where it differs.
-        bounds: the least and the most that it can be, or the columns that tell it of each match.
+        published: the definition of the published variant, if it differs.
+        bounds: the minimum and the maximum of the score, or the columns with those of each match.
     """
 
     key: str
@@ -57,11 +57,11 @@ class Score:
 
     @property
     def is_payoff(self) -> bool:
-        return self.key.startswith("payoff.")
+        return self.key.startswith("payoff_")
 
 
 class Parameter(NamedTuple):
-    """A parameter of the game with its values and how many matches were played at each."""
+    """A parameter of the game with its values and the number of matches with each value."""
 
     name: str
     meaning: str
@@ -73,125 +73,133 @@ class Parameter(NamedTuple):
 
 
 class GameScores:
-    """One game of a study, read off its frame.
+    """One game of a study, computed from its frame.
 
     Attributes:
-        places: its places over all configurations, in order.
-        roles: the places of each role.
-        scores: what players are scored by.
-        pairing_scores: what pairings are scored by: payoffs place by place where these are few.
+        seats: its seats over all configurations, in order.
+        roles: the seats of each role.
+        scores: the scores of players.
+        pairing_scores: the scores of pairings, with payoffs by seat if there are few seats.
 
     Args:
-        name: of the game.
+        name: the name of the game.
         frame: its matches.
-        places: those that it has, with their roles.
-        gains: whether players are scored by what each role gains alone, which is quick.
+        seats: the roles of its seats.
+        gains: whether players are scored only by the gain of each role, which is fast.
     """
 
     def __init__(
-        self, name: str, frame: pl.DataFrame, places: Mapping[str, str], *, gains: bool = False
+        self, name: str, frame: pl.DataFrame, seats: Mapping[str, str], *, gains: bool = False
     ) -> None:
         self.name = name
-        self.box: GameBox = game_box(name)
-        self.rules: type[Game] = self.box.rules
-        self.places = list(places)
-        self.roles = places_by_role(places, self.rules.roles)
+        self.game_spec: GameSpec = get_game(name)
+        self.rules: type[Game] = self.game_spec.rules
+        self.seats = list(seats)
+        self.roles = seats_by_role(seats, self.rules.roles)
         frame, self.bounds = with_bounds(with_roles(frame, self.roles), name)
         self._means: dict[str, BoundsColumns] = {}
         for role in filter(self.shared, self.roles):
-            frame, self._means[role] = with_mean_bounds(frame, name, role, seats(role))
+            frame, self._means[role] = with_mean_bounds(frame, name, role, seat_count(role))
         self.frame = frame
         self.scored = frame.filter(SCORED)
-        measures = [
+        metrics = [
             Score(
-                measure.name, capital(measure.name), inspect.getdoc(measure.of) or "", measure.unit,
-                measure.role,
-                inspect.getdoc(measure.published) if measure.published else None,
-                self.bounds[measure.name],
+                metric.name, capital(metric.name), inspect.getdoc(metric.of) or "", metric.unit,
+                metric.role,
+                inspect.getdoc(metric.published) if metric.published else None,
+                self.bounds[metric.name],
             )
-            for measure in self.box.measures.values()
+            for metric in self.game_spec.metrics.values()
         ]  # fmt: skip
         pooled = [self._payoff(role, role, POOLED * self.shared(role)) for role in self.roles]
-        seated = [self._payoff(at, role) for role, those in self.roles.items() for at in those]
-        apart = seated if len(self.places) <= FEW else pooled
-        # payoffs go first where no measure tells the players of a role apart
+        seated = [
+            self._payoff(seat, role)
+            for role, role_seats in self.roles.items()
+            for seat in role_seats
+        ]
+        by_pairing = seated if len(self.seats) <= FEW else pooled
+        # payoffs go first if no metric distinguishes the players of a role
         self.scores, self.pairing_scores = (
-            [*payoffs, *measures] if self.shares else [*measures, *payoffs]
-            for payoffs in (pooled, apart)
+            [*payoffs, *metrics] if self.shares else [*metrics, *payoffs]
+            for payoffs in (pooled, by_pairing)
         )  # fmt: skip
         if gains:
-            own = [self.gain(role) for role in self.roles]
-            self.scores = [score for score in self.scores if score in own]
+            gain_scores = [self.gain(role) for role in self.roles]
+            self.scores = [score for score in self.scores if score in gain_scores]
             self.pairing_scores = []
 
     def _payoff(self, name: str, role: str, more: str = "") -> Score:
         meaning = inspect.getdoc(self.rules.payoffs) or ""
         title = f"Payoff {capital(name)}"
         unit = self.rules.payoff_units()[role] or "in the unit of the game"
-        bounds = self.bounds.get(f"payoff.{role}", (-inf, inf))
+        bounds = self.bounds.get(f"payoff_{role}", (-inf, inf))
         if name == role and self.shared(role):
             bounds = self._means[role]
-        return Score(f"payoff.{name}", title, f"{meaning}{more}", unit, role, bounds=bounds)
+        return Score(f"payoff_{name}", title, f"{meaning}{more}", unit, role, bounds=bounds)
 
     def shared(self, role: str) -> bool:
-        """Whether several places have this role."""
+        """Return whether several seats share this role."""
         return len(self.roles[role]) > 1
 
     @property
     def shares(self) -> bool:
-        """Whether a player can fill several places of a role."""
+        """Return whether a player can fill several seats of a role."""
         return any(map(self.shared, self.roles))
 
     def gain(self, role: str) -> Score:
-        """What the players of a role are told apart by: its measure if it has one, or its payoff.
+        """Return the score by which players of a role are compared: its metric if it has one, or
+        its payoff.
 
-        Where several places have the role, a measure is of the whole table, and payoffs tell
-        players apart.
+        If several seats share the role, metrics describe the whole match, so payoffs are compared.
         """
-        own = [score for score in self.scores if score.role == role]
-        return next((one for one in own if one.is_payoff), own[0]) if self.shared(role) else own[0]
+        scores = [score for score in self.scores if score.role == role]
+        return (
+            next((row for row in scores if row.is_payoff), scores[0])
+            if self.shared(role)
+            else scores[0]
+        )
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """Matches by status."""
+        """Return the number of matches by status."""
         return dict(self.frame.group_by("status", maintain_order=True).len().iter_rows())
 
     @property
     def statuses(self) -> list[Status]:
-        """The statuses that are counted beside scores: that of scored matches, and those met."""
+        """Return the statuses to show: that of scored matches, and all others that occurred."""
         others = (Status.FORFEITED, Status.FAILED, Status.LIVE)
-        return [Status.FINISHED, *(one for one in others if self.counts.get(one.value))]
+        return [Status.FINISHED, *(value for value in others if self.counts.get(value.value))]
 
     @cached_property
     def kinds(self) -> list[str]:
-        """The kinds of answers that were given, and those that always are."""
-        given = [Kind.OK.value, Kind.REPAIRED.value]
-        columns = [[f"kind.{role}.{kind}" for role in self.roles] for kind in KINDS]
+        """Return the kinds of answers to show: valid and repaired, and all others that occurred."""
+        kinds = [Kind.OK.value, Kind.REPAIRED.value]
+        columns = [[f"answers_{role}_{kind}" for role in self.roles] for kind in KINDS]
         for kind, names in zip(KINDS, columns, strict=True):
-            if kind not in given and self.frame.select(pl.sum_horizontal(names)).sum().item():
-                given.append(kind)
-        return given
+            if kind not in kinds and self.frame.select(pl.sum_horizontal(names)).sum().item():
+                kinds.append(kind)
+        return kinds
 
     @cached_property
     def pairings(self) -> pl.DataFrame:
-        """Every seating with its scores, in alphabetical order; see :meth:`lines`."""
-        return self.lines(self.frame, self.places, [*self.roles], self.pairing_scores)
+        """Return every pairing with its scores, in alphabetical order; see :meth:`lines`."""
+        return self.lines(self.frame, self.seats, [*self.roles], self.pairing_scores)
 
     @cached_property
     def players(self) -> dict[str, pl.DataFrame]:
-        """By role, everyone who played it, over all others; who gained most stands first."""
+        """Return the players of each role over all rivals, the largest gain first."""
         return {role: self._ranked(role) for role in self.roles}
 
     def seated(self, role: str, *, scored: bool = False) -> pl.DataFrame:
-        """One row a match and player of a role, with what the player can have got in it."""
+        """Return one row per match and player of a role, with the bounds of the player's scores."""
         frame = by_player(self.scored if scored else self.frame, role, self.roles[role])
         if self.shared(role):
-            frame, _ = with_mean_bounds(frame, self.name, role, seats(role))
+            frame, _ = with_mean_bounds(frame, self.name, role, seat_count(role))
         return frame
 
     def _ranked(self, role: str) -> pl.DataFrame:
-        found = self.lines(with_own_forfeits(self.seated(role), role), [role], [role], self.scores)
-        return found.sort(
+        ranked = self.lines(with_own_forfeits(self.seated(role), role), [role], [role], self.scores)
+        return ranked.sort(
             self.gain(role).key, descending=True, nulls_last=True, maintain_order=True
         )
 
@@ -199,39 +207,41 @@ class GameScores:
         self, frame: pl.DataFrame, names: Sequence[str], roles: Sequence[str],
         scores: Sequence[Score],
     ) -> pl.DataFrame:  # fmt: skip
-        """A row for each combination of players in these places, or in a role.
+        """Return a row for each combination of players in these seats, or in a role.
 
         Returns:
             Columns ``player.PLACE``, a count for each status, answers by kind (``kind.KIND``) of
             matches of any status and in all, the percentage that was valid at the first try, and
             for each score its mean with what goes with it; see :func:`.means`.
         """
-        by = [f"player.{name}" for name in names]
-        counts = [(pl.col("status") == one.value).sum().alias(one.value) for one in Status]
+        by = [f"player_{name}" for name in names]
+        counts = [(pl.col("status") == status.value).sum().alias(status.value) for status in Status]
         kinds = [
-            pl.sum_horizontal([f"kind.{role}.{kind}" for role in roles]).sum().alias(f"kind.{kind}")
+            pl.sum_horizontal([f"answers_{role}_{kind}" for role in roles])
+            .sum()
+            .alias(f"answers_{kind}")
             for kind in KINDS
         ]
         counted = frame.group_by(by, maintain_order=True).agg(*counts, *kinds)
-        answers = pl.sum_horizontal(f"kind.{kind}" for kind in KINDS)
-        valid = 100 * pl.col(f"kind.{Kind.OK.value}") / pl.col(ANSWERS)
+        answers = pl.sum_horizontal(f"answers_{kind}" for kind in KINDS)
+        valid = 100 * pl.col(f"answers_{Kind.OK.value}") / pl.col(ANSWERS)
         counted = counted.with_columns(answers.alias(ANSWERS)).with_columns(
             pl.when(pl.col(ANSWERS) > 0).then(valid).alias(VALID),
-            pl.struct(ANSWERS, *(f"kind.{kind}" for kind in KINDS))
+            pl.struct(ANSWERS, *(f"answers_{kind}" for kind in KINDS))
             .map_elements(_faults_text, return_dtype=pl.String)
             .alias(FAULTS),
         )
         bounds = {score.key: score.bounds for score in scores}
-        found = means(frame.filter(SCORED), [*bounds], by, strata=STRATA, bounds=bounds)
+        mean_scores = means(frame.filter(SCORED), [*bounds], by, strata=STRATA, bounds=bounds)
         return counted.join(
-            found, on=by, how="left", nulls_equal=True, validate="1:1", maintain_order="left"
+            mean_scores, on=by, how="left", nulls_equal=True, validate="1:1", maintain_order="left"
         ).sort(by)
 
     @cached_property
     def unscored(self) -> dict[str, str]:
-        """The players without a scored match, and what became of theirs, such as 20 refused."""
+        """Return the players without a scored match, with the outcomes of their matches."""
         rows = [
-            self.seated(role).select("match", pl.col(f"player.{role}").alias("player"),
+            self.seated(role).select("match_id", pl.col(f"player_{role}").alias("player"),
                                      own_end(role))
             for role in self.roles
         ]  # fmt: skip
@@ -239,8 +249,8 @@ class GameScores:
 
     @cached_property
     def parameters(self) -> list[Parameter]:
-        """The parameters in the order of the rules."""
-        found = []
+        """Return the parameters in the order of the rules."""
+        parameters = []
         for column in (name for name in self.frame.columns if name.startswith("game.")):
             name = column.removeprefix("game.")
             counted = (
@@ -249,13 +259,13 @@ class GameScores:
             meaning = field_meanings(self.rules).get(name, "")
             values = [(decoded(value), count) for value, count in counted]
             if values != [({}, self.frame.height)]:
-                found.append(Parameter(name, meaning, values))
-        return found
+                parameters.append(Parameter(name, meaning, values))
+        return parameters
 
     @cached_property
-    def deals(self) -> int:
-        """How many different deals were scored."""
-        return self.scored.select("configuration", "deal").unique().height
+    def instances(self) -> int:
+        """Return the number of different instances with a scored match."""
+        return self.scored.select("configuration", "instance").unique().height
 
     @cached_property
     def configurations(self) -> int:
@@ -263,76 +273,77 @@ class GameScores:
 
     @cached_property
     def other_rules(self) -> int:
-        """Finished matches without measures, played under another version of the rules."""
-        return self.scored.filter(pl.col("rules") != self.rules.version).height
+        """Return the number of finished matches without metrics, played under another version of
+        the rules."""
+        return self.scored.filter(pl.col("rules_version") != self.rules.version).height
 
     @cached_property
     def decimals(self) -> dict[str, int]:
-        """How many decimals the numbers of each score are printed with, a seat's as its role's."""
-        found = {
+        """Return the decimals of each score; seats have those of their role."""
+        by_score = {
             score.key: decimals(
                 [value for frame in self.players.values() if score.key in frame.columns
                  for value in frame[score.key].drop_nulls()]
             )
             for score in self.scores
         }  # fmt: skip
-        seated = {one.key: found[f"payoff.{one.role}"] for one in self.pairing_scores
-                  if one.is_payoff}  # fmt: skip
-        return found | seated
+        seated = {score.key: by_score[f"payoff_{score.role}"] for score in self.pairing_scores
+                  if score.is_payoff}  # fmt: skip
+        return by_score | seated
 
     @cached_property
     def beyond(self) -> list[str]:
-        """Which scores left what the game says that they can be, and in which match."""
-        seated = {f"payoff.{place}": self.bounds[f"payoff.{role}"]
-                  for role, places in self.roles.items() if f"payoff.{role}" in self.bounds
-                  for place in places}  # fmt: skip
-        measures = {name: self.bounds[name] for name in self.box.measures}
-        return list(beyond(self.scored, measures | seated))
+        """Return the scores beyond the game's bounds, with their matches."""
+        seated = {f"payoff_{seat}": self.bounds[f"payoff_{role}"]
+                  for role, seats in self.roles.items() if f"payoff_{role}" in self.bounds
+                  for seat in seats}  # fmt: skip
+        metrics = {name: self.bounds[name] for name in self.game_spec.metrics}
+        return list(beyond(self.scored, metrics | seated))
 
     @property
     def doc(self) -> tuple[str, str]:
-        """What the game is, in a line, and the rest of what its rules' docstring says."""
-        first, _, rest = (inspect.getdoc(self.rules) or "").partition("\n")
-        return first, rest.strip()
+        """Return the first line of the rules' docstring, and the remainder."""
+        first, _, details = (inspect.getdoc(self.rules) or "").partition("\n")
+        return first, details.strip()
 
     @property
     def notes(self) -> list[str]:
-        """What the modules of its measures say of them all: symbols, sources."""
-        modules = [inspect.getmodule(measure.of) for measure in self.box.measures.values()]
+        """Return the docstrings of the modules of metrics: symbols and sources."""
+        modules = [inspect.getmodule(metric.of) for metric in self.game_spec.metrics.values()]
         return list(dict.fromkeys(inspect.getdoc(module) or "" for module in modules if module))
 
     @cached_property
     def answers(self) -> dict[str, int]:
-        """How many answers were given in all, and how many at the first try."""
-        sums = [frame.select(ANSWERS, f"kind.{Kind.OK.value}").sum().row(0)
+        """Return the number of answers, and of answers that were valid at the first try."""
+        sums = [frame.select(ANSWERS, f"answers_{Kind.OK.value}").sum().row(0)
                 for frame in self.players.values()]  # fmt: skip
-        given, valid = map(sum, zip(*sums, strict=True))
-        return {"all": given, "ok": valid}
+        total, valid = map(sum, zip(*sums, strict=True))
+        return {"all": total, "ok": valid}
 
 
 def query(row: Mapping[str, Any]) -> dict[str, str]:
-    """What picks the matches of a row of :meth:`GameScores.lines` out in the viewer."""
-    names = [key.removeprefix("player.") for key in row if key.startswith("player.")]
-    seated = {name: row[f"player.{name}"] for name in names if row[f"player.{name}"] is not None}
+    """Return the viewer's query for the matches of a row of :meth:`GameScores.lines`."""
+    names = [key.removeprefix("player_") for key in row if key.startswith("player_")]
+    seated = {name: row[f"player_{name}"] for name in names if row[f"player_{name}"] is not None}
     return query_of(seated, next((name for name in names if name not in seated), None))
 
 
-def ended(asked: Mapping[str, str], status: str) -> dict[str, str]:
-    """What picks those of some matches out that have a status; of one player, its own forfeits."""
+def ended(players: Mapping[str, str], status: str) -> dict[str, str]:
+    """Return the query for matches with a status; for one player, its own forfeits."""
     forfeits = {}
-    if status == Status.FORFEITED.value and len(asked) == 1:
-        forfeits = {key.replace("player.", "forfeit."): label for key, label in asked.items()}
-    return {**asked, "status": status, **forfeits}
+    if status == Status.FORFEITED.value and len(players) == 1:
+        forfeits = {key.replace("player_", "forfeit_"): label for key, label in players.items()}
+    return {**players, "status": status, **forfeits}
 
 
 def seated_text(row: Mapping[str, Any]) -> str:
-    """The players of a row in one line."""
-    return line_up([one for key, one in row.items() if key.startswith("player.") and one])
+    """Return the players of a row in one line."""
+    return line_up([label for key, label in row.items() if key.startswith("player_") and label])
 
 
 def _faults_text(row: Mapping[str, int]) -> str:
-    """The answers that were not valid at the first try, as percentages of all."""
-    faults = {kind: row[f"kind.{kind}"] for kind in KINDS if kind != Kind.OK.value}
+    """Return the answers that were not valid at the first try, as percentages of all."""
+    faults = {kind: row[f"answers_{kind}"] for kind in KINDS if kind != Kind.OK.value}
     return ", ".join(
         f"{plain(kind)} {100 * count / row[ANSWERS]:.1f}" for kind, count in faults.items() if count
     )

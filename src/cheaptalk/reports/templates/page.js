@@ -21,7 +21,7 @@
     } catch { return null; } // storage may be closed to local files
   };
   const toggle = document.querySelector(".theme");
-  const named = () => { toggle.textContent = dark() ? "Light" : "Dark"; toggle.title = "Change the colours"; };
+  const named = () => { toggle.textContent = dark() ? "Light" : "Dark"; toggle.title = "Switch between light and dark colours"; };
   if (kept()) root.dataset.theme = kept();
   toggle.hidden = false;
   named();
@@ -160,19 +160,19 @@
     })();
 
     const fits = (entry, name, value) => {
-      const [what, where] = [name.split(".")[0], name.slice(name.indexOf(".") + 1)];
-      const places = Object.keys(entry.players).filter((place) => where === place || where === entry.roles[place]);
+      const [what, where] = [name.split("_")[0], name.slice(name.indexOf("_") + 1)];
+      const seats = Object.keys(entry.players).filter((seat) => where === seat || where === entry.roles[seat]);
       if (name === "player") return Object.values(entry.players).includes(value);
-      if (what === "player") return places.some((place) => entry.players[place] === value);
-      if (what === "kind") return places.some((place) => (entry.kinds[place] ?? []).includes(value));
+      if (what === "player") return seats.some((seat) => entry.players[seat] === value);
+      if (what === "kind") return seats.some((seat) => (entry.kinds[seat] ?? []).includes(value));
       if (what === "without") return !(value in entry.players);
       if (what === "configuration") return value.split(",").includes(entry.configuration);
       return what !== "status" || entry.status === value;
     };
 
-    const FEW = 3; // places up to which each is named
+    const FEW = 3; // maximum number of seats that are named one by one
     const seated = (players) => {
-      if (players.length <= FEW) return players.map(([place, label]) => `${capital(place)} ${label}`).join(", ");
+      if (players.length <= FEW) return players.map(([seat, label]) => `${capital(seat)} ${label}`).join(", ");
       const runs = [];
       for (const [, label] of players) {
         if (runs.at(-1)?.label === label) runs.at(-1).count += 1;
@@ -197,10 +197,10 @@
     window.readMatches = async (url) => {
       const [study, game] = url.href.slice(viewer.length).split(/[/?]/).map(decodeURIComponent);
       const query = [...url.searchParams];
-      const players = query.filter(([name]) => name.startsWith("player."));
+      const players = query.filter(([name]) => name.startsWith("player_"));
       const anywhere = query.filter(([name]) => name === "player").map(([, label]) => label);
-    const words = query.filter(([name]) => name.startsWith("kind.") || name === "status")
-        .map(([name, value]) => (name === "status" ? value : `an answer of ${capital(name.slice(5))} ${plain(value)}`));
+    const words = query.filter(([name]) => name.startsWith("kind_") || name === "status")
+        .map(([name, value]) => (name === "status" ? value : `answer: ${capital(name.slice(5))} ${plain(value)}`));
       words.unshift(...anywhere);
       if (players.length) words.unshift(seated(players.map(([name, label]) => [name.slice(7), label])));
       const heading = [capital(game ?? study), words.join(", ")].filter(Boolean).join(": ");
@@ -209,15 +209,15 @@
         entries = (await transcripts()).filter((entry) =>
           entry.game === game && query.every(([name, value]) => fits(entry, name, value)));
       } catch {
-        show(heading, make("p", "This browser cannot unpack the transcripts; the viewer shows them all."));
+        show(heading, make("p", "This browser can't decompress the transcripts. Open them in the viewer."));
         return;
       }
       const said = entries.length
-        ? `${entries.length} of these matches ${entries.length > 1 ? "are" : "is"} in this page, drawn at random. `
-        : "None of these matches is in this page's sample. ";
+        ? `This page contains a random sample of ${entries.length} of these matches. `
+        : "This page's sample contains none of these matches. ";
       const note = make("p", said);
       const { command } = document.body.dataset;
-      note.append("All of them: ", make("a", "open the viewer", { href: url.href, target: "_blank", rel: "noreferrer" }),
+      note.append("To see all of them, ", make("a", "open the viewer", { href: url.href, target: "_blank", rel: "noreferrer" }),
         ...(command ? [" (while ", make("code", command), " runs)."] : ["."]));
       show(heading, note, ...entries.map((entry, place) => opened(entry, place === 0)));
     };

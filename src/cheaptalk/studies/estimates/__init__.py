@@ -1,1 +1,1 @@
-"""What a study is going to take, as a range, before anything runs."""
+"""Estimates of a study's calls, tokens, cost and duration before it runs."""

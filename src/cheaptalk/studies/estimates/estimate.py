@@ -1,4 +1,4 @@
-"""The cost of a study, as a range, before anything runs, and whether its budget allows it."""
+"""Estimate the cost of a study before it runs, and compare it with the budget."""
 
 import math
 from collections import Counter, defaultdict
@@ -24,15 +24,6 @@ from cheaptalk.studies.estimates.amounts import (
     duration_shown,
     shown,
 )
-from cheaptalk.studies.estimates.experience import (
-    NONE,
-    Asked,
-    Experience,
-    Experiences,
-    Lengths,
-    Table,
-    mean_length,
-)
 from cheaptalk.studies.estimates.rehearsal import (
     Load,
     Rehearsal,
@@ -42,7 +33,7 @@ from cheaptalk.studies.estimates.rehearsal import (
     models_of,
     rehearse,
     role_of,
-    stand_ins,
+    substitutes,
 )
 from cheaptalk.studies.estimates.tokens import (
     CHARACTERS,
@@ -51,44 +42,53 @@ from cheaptalk.studies.estimates.tokens import (
     reasoning_assumed,
     seconds_of,
 )
+from cheaptalk.studies.estimates.usage_history import (
+    NONE,
+    CallType,
+    Lengths,
+    Table,
+    UsageHistories,
+    UsageHistory,
+    mean_length,
+)
 from cheaptalk.studies.plans.matches import Marks, PlannedMatch
 from cheaptalk.studies.plans.plan import Plan
 from cheaptalk.studies.runs.host import CONCURRENCY, IN_BATCHES
 
-Try: TypeAlias = tuple[str, int]
-"""A stand-in, and the luck that it has."""
-LUCKS = 4
-"""How often a match is rehearsed with a random stand-in, each time with other luck."""
+Trial: TypeAlias = tuple[str, int]
+"""A substitute strategy and the number of its random draw."""
+RANDOM_TRIALS = 4
+"""Number of rehearsals of a match with the random substitute, each with its own draw."""
 Asking: TypeAlias = tuple[str, RehearsedRole]
-"""A model at a table: its label and role."""
+"""A model in a match: its label and role."""
 Lineup: TypeAlias = tuple[Asking, ...]
-"""The models at a table."""
+"""The models in a match."""
 LONGER = 3
-"""How many times as long as a match takes on average the longest may, at the end of a run."""
-NOBODY: Mapping[str, Mapping[str, Cost]] = MappingProxyType({})
+"""Ratio of the longest match to the average match, for the last match of a run."""
+NULL_OBSERVER: Mapping[str, Mapping[str, Cost]] = MappingProxyType({})
 BATCH = (3_600, 86_400)
-"""Seconds within which a provider's batch ends, mostly and at the most."""
+"""Seconds until a provider's batch ends: usually and at most."""
 REHEARSALS = 40
-"""Matches that are rehearsed for each part, at the most."""
+"""Maximum number of rehearsed matches per role."""
 EFFORT = 5_000
-"""Calls that are rehearsed, shared among all parts: each has one match at the least."""
+"""Rehearsed calls, divided among all roles; each role gets at least one match."""
 
 
 @dataclass(frozen=True, repr=False)
 class Estimate(Printed):
-    """What the models of a study are going to take.
+    """The estimated usage of a study's models.
 
     Attributes:
         matches: matches with models that are still to be played.
-        players: amounts by the label of a player.
-        per_match: amounts of one match, on average, where it takes the most.
+        players: amounts by player label.
+        per_match: mean amounts of a match in the most expensive lineup.
         models: the model of each of these players.
-        rehearsed: matches that were played with stand-ins to find out.
-        at_once: matches that are played at once.
-        seconds: that the run takes.
-        plies: rounds of providers' batches, one after the other; None where calls go out at once.
-        lengths: calls of a match by game, on average.
-        assumes: what the range rests on, a sentence each.
+        rehearsed: matches that were rehearsed with substitutes.
+        at_once: matches played concurrently.
+        seconds: duration of the run.
+        plies: consecutive rounds of providers' batches; None without batches.
+        lengths: mean calls per match, by game.
+        assumes: the assumptions of the estimate, one sentence each.
     """
 
     matches: int
@@ -104,47 +104,53 @@ class Estimate(Printed):
 
     @property
     def total(self) -> Amounts:
-        """The amounts of all players together; the dollars are those that are known."""
-        whole = Amounts()
-        for one in self.players.values():
-            whole = whole.plus(one)
-        return whole
+        """The total of all players; unknown dollars count as zero."""
+        amounts = Amounts()
+        for player_amounts in self.players.values():
+            amounts = amounts.plus(player_amounts)
+        return amounts
 
     @property
     def unpriced(self) -> list[str]:
-        """Models whose price is not known."""
+        """Models without a known price."""
         return sorted(
-            {self.models[label] for label, one in self.players.items() if one.dollars is None}
+            {
+                self.models[label]
+                for label, amounts in self.players.items()
+                if amounts.dollars is None
+            }
         )
 
     @property
     def line(self) -> str:
-        """The estimate in one line."""
-        whole = self.total
-        parts = [shown(whole.calls, "call"), shown(whole.tokens, "token")]
+        """The estimate as one line of text."""
+        total = self.total
+        parts = [shown(total.calls, "call"), shown(total.tokens, "token")]
         if len(self.unpriced) < len(set(self.models.values())):
-            parts.append(dollars_shown(whole.dollars or NOTHING))
+            parts.append(dollars_shown(total.dollars or NOTHING))
         if self.unpriced:
-            parts.append(f"no price is known for {', '.join(self.unpriced)}")
+            parts.append(f"unknown price of {', '.join(self.unpriced)}")
         return ", ".join(parts)
 
     @property
     def duration(self) -> str:
-        """How long the run takes, in words."""
-        whole = duration_shown(self.seconds)
+        """The duration of the run as text."""
+        text = duration_shown(self.seconds)
         if self.plies is None:
-            return whole
-        return f"{shown(self.plies, 'ply')} of batches, one after the other, in {whole}"
+            return text
+        return f"{shown(self.plies, 'ply')} of batches, one after the other, in {text}"
 
     def __str__(self) -> str:
         rows = [f"{counted(self.matches, 'match')} with models: {self.line}"]
         at_once = counted(self.at_once, "match")
         rows += [f"  estimated time: {self.duration}, with up to {at_once} at once"]
-        rows += [f"  {label}: {one.line}" for label, one in self.players.items()]
-        return "\n".join([*rows, "This assumes:", *(f"- {one}" for one in self.assumes)])
+        rows += [f"  {label}: {amounts.line}" for label, amounts in self.players.items()]
+        return "\n".join(
+            [*rows, "This assumes:", *(f"- {assumption}" for assumption in self.assumes)]
+        )
 
     def as_json(self) -> dict[str, Any]:
-        """The estimate as plain data."""
+        """Return the estimate as plain data."""
         return {
             "matches": self.matches,
             "rehearsed": self.rehearsed,
@@ -155,8 +161,8 @@ class Estimate(Printed):
             "plies": self.plies and [*self.plies],
             "unpriced": self.unpriced,
             "players": {
-                label: {"model": self.models[label], **one.as_json()}
-                for label, one in self.players.items()
+                label: {"model": self.models[label], **amounts.as_json()}
+                for label, amounts in self.players.items()
             },
             "assumes": list(self.assumes),
         }
@@ -166,146 +172,153 @@ def estimate(
     plan: Plan,
     prices: Prices | None = None,
     settled: Container[str] = (),
-    begun: Mapping[str, Mapping[str, Cost]] = NOBODY,
+    begun: Mapping[str, Mapping[str, Cost]] = NULL_OBSERVER,
     *,
-    seen: Experiences = NONE,
+    history: UsageHistories = NONE,
     batch: bool = False,
     concurrency: int | None = None,
 ) -> Estimate:
-    """Estimate what the models of a plan are going to take.
+    """Estimate the usage of a plan's models.
 
-    Some matches are played with scripted stand-ins on their very deals, and the words that models
-    would read are counted. Low is what it takes with whichever stand-in makes a match shortest,
-    high halfway between all of them and the slowest. Where a model has answered already, its
-    replies tell the rest.
+    A sample of matches is rehearsed with scripted substitutes on the planned instances, and the
+    text that models would read is counted. The low end uses the shortest rehearsal of each match,
+    the high end the midpoint between the mean of all substitutes and the slowest. If a model has
+    enough recorded replies, its usage is extrapolated from them.
 
     Args:
-        prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
+        prices: model prices; by default those of :func:`~cheaptalk.models.prices.load_prices`.
         settled: ids of matches that are not played again.
-        begun: what came back of matches that were begun and are to be gone on with, by id and
-            seat; the low ends count on it.
-        seen: what replies so far took.
-        batch: whether calls go out in providers' batches.
-        concurrency: matches with models played at once; None for as many as a run plays.
+        begun: recorded cost of matches in progress, by match id and actor; subtracted from the low
+            ends.
+        history: usage of the replies so far.
+        batch: whether calls are sent in providers' batches.
+        concurrency: matches with models played concurrently; None for the default of a run.
     """
-    known = prices or load_prices()
-    live = plan.matches.left(Marks(), instant=False)
-    left = [one for one in live if one.id not in settled]
-    tables, playing, specs = _parts(left)
+    price_list = prices or load_prices()
+    live = plan.matches.remaining(Marks(), instant=False)
+    remaining = [match for match in live if match.id not in settled]
+    tables, playing, specs = _parts(remaining)
     rehearsals = _Rehearsals()
     effort = EFFORT / max(len(playing), 1)
     loads = {part: rehearsals.of(part, matches, effort) for part, matches in playing.items()}
-    asked = {
-        (label, part): Asked.of(specs[label], part.game)
+    call_types = {
+        (label, part): CallType.of(specs[label], part.game)
         for table in tables
         for label, part in table
     }
-    each = {
+    amounts_per_match = {
         (label, part): amounts_of(
-            loads[part], specs[label], known, batch=batch, seen=seen.calls.get(calls)
+            loads[part], specs[label], price_list, batch=batch, history=history.calls.get(calls)
         )
-        for (label, part), calls in asked.items()
+        for (label, part), calls in call_types.items()
     }
     per_match = Amounts()
     totals: defaultdict[Asking, Amounts] = defaultdict(Amounts)
     for table, number in tables.items():
-        whole = Amounts()
-        for one in table:
-            totals[one] = totals[one].plus(each[one].times(number))
-            whole = whole.plus(each[one])
-        per_match = per_match.or_more(whole)
-    if seen.lengths:
-        totals = _at_length(totals, left, seen.lengths)
+        match_amounts = Amounts()
+        for asking in table:
+            totals[asking] = totals[asking].plus(amounts_per_match[asking].times(number))
+            match_amounts = match_amounts.plus(amounts_per_match[asking])
+        per_match = per_match.or_more(match_amounts)
+    if history.lengths:
+        totals = _at_length(totals, remaining, history.lengths)
     players = {label: Amounts() for label in specs}
     work = NOTHING
     for (label, part), amounts in totals.items():
         players[label] = players[label].plus(amounts)
-        work = work.plus(seconds_of(amounts, seen.calls.get(asked[label, part])))
-    most = concurrency or (IN_BATCHES if batch else CONCURRENCY)
-    at_once = max(1, min(most, len(left)))
-    plies = rehearsals.plies(len(left) / at_once, begun) if batch else None
+        work = work.plus(seconds_of(amounts, history.calls.get(call_types[label, part])))
+    limit = concurrency or (IN_BATCHES if batch else CONCURRENCY)
+    at_once = max(1, min(limit, len(remaining)))
+    plies = rehearsals.plies(len(remaining) / at_once, begun) if batch else None
     if plies is not None:
         seconds = Range(plies.low * BATCH[0], plies.high * BATCH[1])
     else:
-        longest = work.high / max(len(left), 1) * LONGER
+        longest = work.high / max(len(remaining), 1) * LONGER
         seconds = Range(work.low / at_once, work.high / min(at_once, START) + longest)
-    taken = _taken(left, begun)
+    costs = _recorded_costs(remaining, begun)
     for label, spec in specs.items():
-        price = known.of(spec.model)
-        dollars = price.dollars(taken[label].usage, batch=batch) if price else 0.0
-        rest = players[label].without(taken[label], dollars)
-        players[label] = rest if price else replace(rest, dollars=None)
-    assumes = _assumptions(plan, specs, known, rehearsals.unknown)
+        price = price_list.of(spec.model)
+        dollars = price.dollars(costs[label].usage, batch=batch) if price else 0.0
+        unpaid = players[label].without(costs[label], dollars)
+        players[label] = unpaid if price else replace(unpaid, dollars=None)
+    assumes = _assumptions(plan, specs, price_list, rehearsals.unknown)
     if batch:
-        assumes += ("most batches end within 1 h, and each within 24 h, as providers say",)
-    assumes += tuple(_seen(asked, seen.calls))
+        assumes += ("most batches end within 1 h, and all within 24 h, according to the providers",)
+    assumes += tuple(_history_notes(call_types, history.calls))
     if begun:
-        assumes += ("matches that were begun are counted in full in the high estimate",)
+        assumes += ("matches in progress count in full in the high estimate",)
     models = {label: spec.model for label, spec in specs.items()}
     return Estimate(
-        len(left), players, per_match, models, len(rehearsals.done), most, seconds, plies,
-        _calls_by_game(totals, left), assumes,
+        len(remaining), players, per_match, models, len(rehearsals.done), limit, seconds, plies,
+        _calls_by_game(totals, remaining), assumes,
     )  # fmt: skip
 
 
 def _calls_by_game(
-    totals: Mapping[Asking, Amounts], left: Sequence[PlannedMatch]
+    totals: Mapping[Asking, Amounts], remaining: Sequence[PlannedMatch]
 ) -> dict[str, Range]:
-    matches = Counter(match.configuration.game.name for match in left)
+    matches = Counter(match.configuration.game.name for match in remaining)
     calls: defaultdict[str, Range] = defaultdict(lambda: NOTHING)
     for (_, part), amounts in totals.items():
         calls[part.game] = calls[part.game].plus(amounts.calls)
     return {game: calls[game].times(1 / count) for game, count in matches.items()}
 
 
-def _seen(asked: Mapping[Asking, Asked], calls: Mapping[Asked, Experience]) -> Iterator[str]:
-    """Whose replies so far tell the rest, a sentence each."""
-    found = {(label, part.game): calls[key] for (label, part), key in asked.items() if key in calls}
-    for (label, game), one in found.items():
+def _history_notes(
+    call_types: Mapping[Asking, CallType], calls: Mapping[CallType, UsageHistory]
+) -> Iterator[str]:
+    """Yield a sentence for each player whose usage is extrapolated from its replies."""
+    histories = {
+        (label, part.game): calls[key] for (label, part), key in call_types.items() if key in calls
+    }
+    for (label, game), history in histories.items():
         yield (
-            f"but {label} goes on at {game} as in its {counted(one.replies, 'reply')} that were "
-            f"read, with {shown(one.output)} tokens out in {one.seconds.low:,.1f} to "
-            f"{one.seconds.high:,.1f} s"
+            f"but {label} goes on at {game} as in its {counted(history.replies, 'reply')} that "
+            f"were "
+            f"read, with {shown(history.output)} tokens out in {history.seconds.low:,.1f} to "
+            f"{history.seconds.high:,.1f} s"
         )
 
 
 def _at_length(
-    totals: Mapping[Asking, Amounts], left: Sequence[PlannedMatch], lengths: Mapping[Table, Lengths]
+    totals: Mapping[Asking, Amounts],
+    remaining: Sequence[PlannedMatch],
+    lengths: Mapping[Table, Lengths],
 ) -> defaultdict[Asking, Amounts]:
-    """The amounts with matches as long as those that have ended, in games where these tell."""
+    """Scale the amounts to the observed length of ended matches, for games with enough of them."""
     waiting: defaultdict[str, Counter[Table]] = defaultdict(Counter)
-    for match in left:
+    for match in remaining:
         rules = match.configuration.game
-        pairs = zip(rules.places, match.seating, strict=True)
-        players = tuple(one.digest for _, one in sorted(pairs, key=itemgetter(0)))
+        pairs = zip(rules.seats, match.seating, strict=True)
+        players = tuple(player.digest for _, player in sorted(pairs, key=itemgetter(0)))
         waiting[rules.name][Table(match.configuration.digest, players)] += 1
-    found = defaultdict(Amounts, totals)
+    adjusted = defaultdict(Amounts, totals)
     for game, tables in waiting.items():
         length = mean_length(tables, lengths)
-        ours = [one for one in totals if one[1].game == game]
-        if length is None or not ours:
+        askings = [asking for asking in totals if asking[1].game == game]
+        if length is None or not askings:
             continue
-        calls = reduce(Range.plus, (totals[one].calls for one in ours))
-        known = length.times(tables.total()).within(calls)
-        low, high = known.low / max(calls.low, 1e-9), known.high / max(calls.high, 1e-9)
-        for one in ours:
-            found[one] = totals[one].scaled(low, high)
-    return found
+        calls = reduce(Range.plus, (totals[asking].calls for asking in askings))
+        limited = length.times(tables.total()).within(calls)
+        low, high = limited.low / max(calls.low, 1e-9), limited.high / max(calls.high, 1e-9)
+        for asking in askings:
+            adjusted[asking] = totals[asking].scaled(low, high)
+    return adjusted
 
 
 def _parts(
     matches: Sequence[PlannedMatch],
 ) -> tuple[Counter[Lineup], dict[RehearsedRole, list[PlannedMatch]], dict[str, ModelSeat]]:
-    """How often which models sit at a table, the matches of each part, and settings by label."""
+    """Return the count of each lineup, the matches of each role, and the settings by label."""
     tables: Counter[Lineup] = Counter()
     playing: defaultdict[RehearsedRole, list[PlannedMatch]] = defaultdict(list)
     specs: dict[str, ModelSeat] = {}
     parts: dict[tuple[str, str, int], RehearsedRole] = {}
     for match in matches:
         table: list[tuple[str, RehearsedRole]] = []
-        for place, label, spec in models_of(match):
-            key = (match.configuration.game.name, place, id(spec))
-            part = parts.get(key) or parts.setdefault(key, role_of(match, place, spec))
+        for seat, label, spec in models_of(match):
+            key = (match.configuration.game.name, seat, id(spec))
+            part = parts.get(key) or parts.setdefault(key, role_of(match, seat, spec))
             table.append((label, part))
             specs[label] = spec
             if not playing[part] or playing[part][-1] is not match:
@@ -314,40 +327,41 @@ def _parts(
     return tables, playing, specs
 
 
-def _taken(
+def _recorded_costs(
     matches: Sequence[PlannedMatch], begun: Mapping[str, Mapping[str, Cost]]
 ) -> defaultdict[str, Cost]:
-    """What came back already of matches that are gone on with, by the label of the player."""
-    found: defaultdict[str, Cost] = defaultdict(Cost)
+    """Return the recorded cost of matches in progress, by player label."""
+    costs: defaultdict[str, Cost] = defaultdict(Cost)
     for match in matches:
         if match.id in begun:
-            labels = {place: label for place, label, _ in models_of(match)}
-            for seat in match.configuration.game.seats:
-                if seat.place in labels:
-                    found[labels[seat.place]] += begun[match.id].get(seat.name, Cost())
-    return found
+            labels = {seat: label for seat, label, _ in models_of(match)}
+            for actor in match.configuration.game.actors:
+                if actor.seat in labels:
+                    costs[labels[actor.seat]] += begun[match.id].get(actor.name, Cost())
+    return costs
 
 
 class _Rehearsals:
-    """Matches that are rehearsed, each once with each of the chosen stand-ins."""
+    """Rehearse matches, each once per chosen substitute."""
 
     def __init__(self) -> None:
-        self.done: dict[str, dict[Try, Rehearsal]] = {}
+        self.done: dict[str, dict[Trial, Rehearsal]] = {}
         self.unknown: set[str] = set()
-        self._chosen: dict[str, list[Try]] = {}
+        self._chosen: dict[str, list[Trial]] = {}
 
     def of(
         self, part: RehearsedRole, matches: Sequence[PlannedMatch], effort: float
     ) -> tuple[Load, Load]:
-        """What a seat reads and writes in a match on average: with whoever makes it shortest, each
-        match by itself, and halfway between all stand-ins and the slowest; nothing where none can
-        play.
+        """Return the mean loads of a role in a match, a low and a high one.
+
+        The low load uses the shortest rehearsal of each match, the high one the midpoint between
+        the mean of all substitutes and the slowest. Both are empty if no substitute can play.
 
         Args:
-            effort: calls after which no further match is rehearsed.
+            effort: number of calls after which no further match is rehearsed.
         """
         shortest: list[Load] = []
-        found: defaultdict[Try, list[Load]] = defaultdict(list)
+        loads_by_trial: defaultdict[Trial, list[Load]] = defaultdict(list)
         calls = 0.0
         for match in evenly(matches, REHEARSALS):
             if calls > effort:
@@ -356,70 +370,82 @@ class _Rehearsals:
             calls += sum(
                 load.calls for played in rehearsed.values() for load in played.loads.values()
             )
-            for at in [at for at, _, spec in models_of(match) if role_of(match, at, spec) == part]:
-                loads = {one: played.loads[at] for one, played in rehearsed.items()}
-                for one, load in loads.items():
-                    found[one].append(load)
-                shortest += sorted(loads.values(), key=_asked)[:1]
+            for seat in [
+                seat for seat, _, spec in models_of(match) if role_of(match, seat, spec) == part
+            ]:
+                loads = {trial: played.loads[seat] for trial, played in rehearsed.items()}
+                for trial, load in loads.items():
+                    loads_by_trial[trial].append(load)
+                shortest += sorted(loads.values(), key=_characters_sent)[:1]
         if not shortest:
             self.unknown.add(part.game)
             return Load(), Load()
-        means = [mean_load(loads) for loads in found.values()]
-        return mean_load(shortest), mean_load([mean_load(means), max(means, key=_asked)])
+        means = [mean_load(loads) for loads in loads_by_trial.values()]
+        return mean_load(shortest), mean_load([mean_load(means), max(means, key=_characters_sent)])
 
     def plies(self, turns: float, begun: Container[str]) -> Range:
-        """Rounds of batches, in each of which every live match goes one call further.
+        """Return the number of batch rounds; in each, every live match advances by one call.
 
-        Low is the longest match, each played as quickly as it can be, high the longest of all; what
-        was asked again makes it longer.
+        The low end is the longest of the shortest rehearsals, the high end the longest rehearsal
+        plus retries.
 
         Args:
-            turns: matches that are left for each that is played at once.
-            begun: ids of matches that may be nearly through.
+            turns: remaining matches divided by concurrent matches.
+            begun: ids of matches that may be nearly complete.
         """
         lengths = {
-            id_: [one.plies for one in played.values()]
+            id_: [rehearsal.plies for rehearsal in played.values()]
             for id_, played in self.done.items()
             if played
         }
         quick = [min(plies) for id_, plies in lengths.items() if id_ not in begun]
         low = max(max(quick), math.ceil(min(quick) * turns)) if quick else min(1, len(lengths))
-        most = max(map(max, lengths.values()), default=0)
-        return Range(low, math.ceil(most * (1 + REASKED)) * math.ceil(turns))
+        longest = max(map(max, lengths.values()), default=0)
+        return Range(low, math.ceil(longest * (1 + REASKED)) * math.ceil(turns))
 
-    def _rehearsed(self, match: PlannedMatch) -> dict[Try, Rehearsal]:
+    def _rehearsed(self, match: PlannedMatch) -> dict[Trial, Rehearsal]:
         if match.id not in self.done:
             game = match.configuration.game.name
-            tries = self._chosen.get(game) or [(name, 0) for name in stand_ins(match)]
-            played = {one: rehearse(match, *one) for one in tries}
-            done = {one: found for one, found in played.items() if found and found.loads}
+            trials = self._chosen.get(game) or [(name, 0) for name in substitutes(match)]
+            played = {trial: rehearse(match, *trial) for trial in trials}
+            done = {
+                trial: rehearsal
+                for trial, rehearsal in played.items()
+                if rehearsal and rehearsal.loads
+            }
             self.done[match.id] = done
             if game not in self._chosen and done:
-                by_length = sorted(done, key=lambda one: sum(map(_asked, done[one].loads.values())))
-                lucks = [("random", luck) for luck in range(LUCKS) if ("random", 0) in done]
-                self._chosen[game] = list(dict.fromkeys([by_length[0], by_length[-1], *lucks]))
+                by_length = sorted(
+                    done, key=lambda trial: sum(map(_characters_sent, done[trial].loads.values()))
+                )
+                random_trials = [
+                    ("random", draw) for draw in range(RANDOM_TRIALS) if ("random", 0) in done
+                ]
+                self._chosen[game] = list(
+                    dict.fromkeys([by_length[0], by_length[-1], *random_trials])
+                )
         return self.done[match.id]
 
 
-def _asked(load: Load) -> float:
-    return load.asked
+def _characters_sent(load: Load) -> float:
+    return load.sent
 
 
 def _assumptions(
     plan: Plan, specs: dict[str, ModelSeat], prices: Prices, unknown: set[str]
 ) -> tuple[str, ...]:
-    """What an estimate rests on, a sentence each."""
+    """Return the assumptions of an estimate, one sentence each."""
     lines = [
-        "matches are as long as between the game's own strategies, quick ones and slow ones",
+        "matches are as long as between the game's shortest and longest built-in strategies",
         f"a token has {CHARACTERS[1]:g} to {CHARACTERS[0]:g} characters",
         "the schema of an answer is billed in the high estimate only",
-        f"up to {REASKED:.0%} of the calls are made again because an answer was not legal",
-        "failed sendings are not billed, and no reply is in a cache",
-        "a beginning that was sent before is cheaper in the low estimate only",
+        f"up to {REASKED:.0%} of the calls are retried because an answer was invalid",
+        "failed attempts are not billed, and no reply is in the cache",
+        "repeated prompt prefixes are cheaper in the low estimate only",
     ]
-    if plan.study.unanswered.redeal:
-        lines.append("no match is dealt afresh")
-    lines += [f"no strategy can stand in at {game}, which is left out" for game in sorted(unknown)]
+    if plan.study.unanswered.replace:
+        lines.append("there are no replacement matches")
+    lines += [f"no strategy can rehearse {game}, which is not included" for game in sorted(unknown)]
     return (*lines, *reasoning_assumed(specs, prices))
 
 
@@ -427,65 +453,68 @@ UNITS = ("calls", "tokens", "dollars")
 
 
 def budget_text(budget: Budget) -> str:
-    """What a study may spend, in words.
+    """Format the budget of a study.
 
     >>> budget_text(Budget(calls=2000, per_match=Cap(calls=1, dollars=0.1)))
     '2,000 calls; 1 call, $0.10 a match'
     """
-    whole, each = caps_text(budget), caps_text(budget.per_match)
+    total, per_match = caps_text(budget), caps_text(budget.per_match)
     return (
-        "; ".join([*([whole] if whole else []), *([f"{each} a match"] if each else [])]) or "none"
+        "; ".join([*([total] if total else []), *([f"{per_match} a match"] if per_match else [])])
+        or "none"
     )
 
 
 def caps_text(cap: Cap) -> str:
-    """What a cap allows, in words; empty where it limits nothing."""
+    """Format a cap; empty if it limits nothing."""
     caps = {unit: getattr(cap, unit) for unit in UNITS}
-    return ", ".join(amount_text(unit, most) for unit, most in caps.items() if most is not None)
+    return ", ".join(amount_text(unit, limit) for unit, limit in caps.items() if limit is not None)
 
 
-def doubts(takes: Estimate, budget: Budget, spent: Cost) -> Iterator[str]:
-    """Where a study may not, or cannot, end within its budget, a sentence each.
+def doubts(remaining: Estimate, budget: Budget, spent: Cost) -> Iterator[str]:
+    """Yield a sentence for each limit that the study may exceed.
 
     Args:
-        takes: what is left of it.
-        spent: by the study so far.
+        remaining: the estimate of the remaining matches.
+        spent: cost of the study so far.
     """
-    if not takes.matches:
+    if not remaining.matches:
         return
-    yield from shortfalls(takes.total, budget, spent, key="budget.", who="the study")
+    yield from shortfalls(remaining.total, budget, spent, key="budget.", subject="the study")
     for unit in UNITS:
-        most, needed = getattr(budget.per_match, unit), _of(takes.per_match, unit)
-        if most is not None and needed.high > most:
+        limit, needed = getattr(budget.per_match, unit), _of(remaining.per_match, unit)
+        if limit is not None and needed.high > limit:
             yield (
-                f"budget.per_match.{unit} allows {amount_text(unit, most)}, and a match may take "
-                f"up to {amount_text(unit, needed.high)}: one that does fails"
+                f"budget.per_match.{unit} allows {amount_text(unit, limit)}, and a match may use "
+                f"up to {amount_text(unit, needed.high)}: if it does, it fails"
             )
 
 
-def shortfalls(takes: Amounts, cap: Cap, spent: Cost, *, key: str, who: str) -> Iterator[str]:
-    """Where a cap may not, or does not, allow what is left, a sentence each.
+def shortfalls(
+    remaining: Amounts, cap: Cap, spent: Cost, *, key: str, subject: str
+) -> Iterator[str]:
+    """Yield a sentence for each limit of a cap that the remaining work may exceed.
 
     Args:
-        takes: what is left.
-        spent: so far.
-        key: what stands before a unit where the cap is set.
-        who: takes it.
+        remaining: estimated remaining usage.
+        spent: usage so far.
+        key: the prefix of the unit in the setting's name.
+        subject: the subject of the sentence.
     """
     for unit in UNITS:
-        most, used, needed = getattr(cap, unit), getattr(spent, unit), _of(takes, unit)
-        if most is None or used + needed.high <= most:
+        limit, used, needed = getattr(cap, unit), getattr(spent, unit), _of(remaining, unit)
+        if limit is None or used + needed.high <= limit:
             continue
-        sure = used + needed.low > most
-        least = used + (needed.low if sure else needed.high)
+        sure = used + needed.low > limit
+        total = used + (needed.low if sure else needed.high)
         so_far = f" ({amount_text(unit, used)} so far)" if used else ""
-        needs, halts = ("takes at least", "halts") if sure else ("may take up to", "may halt")
+        needs, halts = ("needs at least", "halts") if sure else ("may need up to", "may halt")
         yield (
-            f"{key}{unit} allows {amount_text(unit, most)}, and {who} {needs} "
-            f"{amount_text(unit, least)}{so_far}: the run {halts} before its end"
+            f"{key}{unit} allows {amount_text(unit, limit)}, and {subject} {needs} "
+            f"{amount_text(unit, total)}{so_far}: the run {halts} before its end"
         )
 
 
 def _of(amounts: Amounts, unit: str) -> Range:
-    found: Range | None = getattr(amounts, unit)
-    return found or NOTHING
+    amount: Range | None = getattr(amounts, unit)
+    return amount or NOTHING

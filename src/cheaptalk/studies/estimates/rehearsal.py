@@ -1,6 +1,5 @@
-"""Playing a few matches of a plan with scripted stand-ins, to see how much models will read and
-write.
-"""
+"""Rehearse a few matches of a plan with scripted substitutes to count what models read and
+write."""
 
 import re
 from collections import Counter
@@ -13,27 +12,27 @@ from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.models.scripted import made_up
 from cheaptalk.models.usage import schema_characters
 from cheaptalk.players import LanguageModel, ModelSeat
-from cheaptalk.players.language_model.preview import STAND_IN
+from cheaptalk.players.language_model.preview import MOCK_MODEL
 from cheaptalk.players.protocol import Call, think
 from cheaptalk.records import player_digest
-from cheaptalk.rules import Action, Asked, Decide, StrategyError, play, strategies
+from cheaptalk.rules import Action, Decide, DecisionRequest, StrategyError, play, strategies
 from cheaptalk.studies.plans.matches import PlannedMatch
 
 T = TypeVar("T")
 SUMMARY = "x" * 800
-"""As long as a summary is; what it says is of no matter."""
+"""A placeholder as long as a typical summary."""
 THOUGHTS = re.compile(
     r"\bthink (step|first|before|aloud|carefully|about|it)|step by step|reasoning|scratchpad"
     r"|explain",
     re.IGNORECASE,
 )
-"""What questions say that ask for thoughts in words."""
+"""Phrases in requests that ask for written reasoning."""
 SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning", "stream")
-"""Settings that change nothing of what a model reads."""
+"""Settings that do not affect what a model reads."""
 
 
 class RehearsedRole(NamedTuple):
-    """What models of one kind do in one role of a game: all that read alike."""
+    """A role in a game for all models that read the same text."""
 
     game: str
     role: str
@@ -42,21 +41,21 @@ class RehearsedRole(NamedTuple):
 
 @dataclass
 class Load:
-    """What one seat reads and writes in one match.
+    """The characters that one seat reads and writes in one match.
 
     Attributes:
-        calls: made for it.
-        asked: characters of the messages sent.
-        repeated: those of them that an earlier call had sent as well, at its beginning.
-        answered: characters of answers, without anything around them.
-        schema: characters of the schemas sent besides, which not every server counts.
-        thinking: calls that ask for thoughts in words.
-        written: messages to others that it may write, which stand-ins keep short or leave out.
-        heard: such messages of anybody's in what it reads, each as often as it is sent.
+        calls: number of calls.
+        sent: characters of the messages sent.
+        repeated: characters that an earlier call had already sent as its prefix.
+        answered: characters of the answers themselves.
+        schema: characters of the schemas, which not every server bills.
+        thinking: calls that ask for written reasoning.
+        written: messages that it may write; substitutes write short ones or none.
+        heard: messages that it reads, counted each time they are sent.
     """
 
     calls: float = 0
-    asked: float = 0
+    sent: float = 0
     repeated: float = 0
     answered: float = 0
     schema: float = 0
@@ -66,16 +65,15 @@ class Load:
 
 
 Loads: TypeAlias = dict[str, Load]
-"""By place."""
+"""Loads by seat."""
 
 
 class Rehearsal(NamedTuple):
-    """A match that was played with stand-ins.
+    """A match rehearsed with substitutes.
 
     Attributes:
-        loads: what each seat of a model reads and writes.
-        plies: calls of the longest chain in which each waits for the one before: those of seats
-            that are asked at once go out together.
+        loads: the load of each model's seat.
+        plies: length of the longest chain of dependent calls; simultaneous requests count once.
     """
 
     loads: Loads
@@ -83,66 +81,67 @@ class Rehearsal(NamedTuple):
 
 
 def mean_load(loads: Sequence[Load]) -> Load:
-    """What seats read and write on average."""
+    """Return the mean load."""
     columns = zip(*map(astuple, loads), strict=True)
     return Load(*(sum(column) / len(loads) for column in columns))
 
 
-def role_of(match: PlannedMatch, place: str, spec: ModelSeat) -> RehearsedRole:
-    """The role that a model plays at this place of a match."""
+def role_of(match: PlannedMatch, seat: str, spec: ModelSeat) -> RehearsedRole:
+    """Return the role that a model plays in this seat of a match."""
     game = match.configuration.game
-    return RehearsedRole(game.name, game.places[place], player_digest(voice(spec)))
+    return RehearsedRole(game.name, game.seats[seat], player_digest(voice(spec)))
 
 
 def voice(spec: ModelSeat) -> ModelSeat:
-    """A seat's settings without what changes nothing of what its model reads."""
-    return spec.model_copy(update={"model": STAND_IN} | dict.fromkeys(SAMPLING))
+    """Remove settings that do not affect what the model reads."""
+    return spec.model_copy(update={"model": MOCK_MODEL} | dict.fromkeys(SAMPLING))
 
 
 def models_of(match: PlannedMatch) -> Iterator[tuple[str, str, ModelSeat]]:
-    """Place, label and settings of each model in a match."""
-    for place, one in zip(match.configuration.game.places, match.seating, strict=True):
-        if isinstance(one.spec, ModelSeat):
-            yield place, one.label, one.spec
+    """Yield the seat, label and settings of each model in a match."""
+    for seat, player in zip(match.configuration.game.seats, match.seating, strict=True):
+        if isinstance(player.spec, ModelSeat):
+            yield seat, player.label, player.spec
 
 
-def stand_ins(match: PlannedMatch) -> list[str]:
-    """The strategies that can stand in for all of a match's models, but for those that search."""
+def substitutes(match: PlannedMatch) -> list[str]:
+    """Return the strategies that can replace all models of a match, except those that search."""
     game = match.configuration.game
-    roles = {game.places[place] for place, *_ in models_of(match)}
-    fitting = (one for one in strategies(game.name).values() if roles <= set(one.roles))
-    return [one.name for one in fitting if not one.searches]
+    roles = {game.seats[seat] for seat, *_ in models_of(match)}
+    fitting = (
+        strategy for strategy in strategies(game.name).values() if roles <= set(strategy.roles)
+    )
+    return [strategy.name for strategy in fitting if not strategy.searches]
 
 
-def rehearse(match: PlannedMatch, strategy: str, luck: int = 0) -> Rehearsal | None:
-    """Play a match with a strategy in place of whoever is none, or searches, and see what models
-    read.
+def rehearse(match: PlannedMatch, strategy: str, draw: int = 0) -> Rehearsal | None:
+    """Rehearse a match: replace models, people and searching strategies with a substitute.
 
     Args:
-        luck: the match's own at 0, another for each further number.
+        draw: number of the random draw; 0 for the match's own seed.
 
     Returns:
-        None where the strategy cannot play it.
+        The rehearsal; None if the strategy cannot play it.
     """
     game = match.configuration.game
-    known = strategies(game.name)
+    available = strategies(game.name)
     loads: Loads = {}
     talk = Talk()
     seated: dict[str, Decide] = {}
-    for place, one in zip(game.places, match.seating, strict=True):
-        if one.spec.instant and not one.spec.searches:
-            seated[place] = one.spec.decide()
+    for seat, player in zip(game.seats, match.seating, strict=True):
+        if player.spec.instant and not player.spec.searches:
+            seated[seat] = player.spec.decide()
             continue
-        name = strategy if game.places[place] in known[strategy].roles else "random"
-        decide = known[name].with_settings() if name in known else None
+        name = strategy if game.seats[seat] in available[strategy].roles else "random"
+        decide = available[name].with_settings() if name in available else None
         if decide is None:
             return None
-        seated[place] = decide
-        if isinstance(one.spec, ModelSeat):
-            loads[place] = load = Load()
-            seated[place] = _watched(voice(one.spec).player(game), decide, load, talk)
+        seated[seat] = decide
+        if isinstance(player.spec, ModelSeat):
+            loads[seat] = load = Load()
+            seated[seat] = _watched(voice(player.spec).player(game), decide, load, talk)
     try:
-        play(game, match.deal, f"{match.seed}/{luck}" if luck else match.seed, seated)
+        play(game, match.instance, f"{match.seed}/{draw}" if draw else match.seed, seated)
     except StrategyError:
         return None
     return Rehearsal(loads, sum(talk.calls.values()))
@@ -150,11 +149,11 @@ def rehearse(match: PlannedMatch, strategy: str, luck: int = 0) -> Rehearsal | N
 
 @dataclass
 class Talk:
-    """What was said in a match so far.
+    """Messages and calls in a match so far.
 
     Attributes:
-        messages: written to others.
-        calls: by the number of a question, those of the seat that made the most for it.
+        messages: number of messages to other players.
+        calls: by request number, the maximum over seats.
     """
 
     messages: int = 0
@@ -162,48 +161,48 @@ class Talk:
 
 
 def _watched(player: LanguageModel, decide: Decide, load: Load, talk: Talk) -> Decide:
-    """A strategy's decisions, with all calls weighed that a model in its place would make."""
-    before: dict[str, Sequence[ChatMessage]] = {}
+    """Wrap a strategy's decisions and measure the calls that a model would make instead."""
+    previous: dict[str, Sequence[ChatMessage]] = {}
 
-    def decision(asked: Asked) -> Action:
-        action, made = decide(asked), load.calls
+    def decision(request: DecisionRequest) -> Action:
+        action, calls_before = decide(request), load.calls
         texts = iter([player.style.codec.write(action)])
 
         def reply(call: Call) -> Reply:
             assert isinstance(call, ModelCall)
             text = _reply(call, action, texts)
-            _weigh(load, call, text, before.get(asked.seat, ()))
+            _weigh(load, call, text, previous.get(request.actor, ()))
             load.heard += talk.messages
-            before[asked.seat] = call.messages
+            previous[request.actor] = call.messages
             return Reply(text=text)
 
-        think(player.answer(asked), reply)
-        request = asked.request
-        talk.calls[request] = max(talk.calls[request], round(load.calls - made))
-        talk.messages += _speaks(asked.ask.action)
+        think(player.answer(request), reply)
+        number = request.number
+        talk.calls[number] = max(talk.calls[number], round(load.calls - calls_before))
+        talk.messages += _speaks(request.ask.action)
         return action
 
     return decision
 
 
 def _reply(call: ModelCall, action: Action, texts: Iterator[str]) -> str:
-    """What a model says: the stand-in's answer, or what is legal where more is asked."""
+    """Return a model's reply: the substitute's answer, or a legal one for additional requests."""
     if call.form is None:
         return SUMMARY
-    made = call.form.example or made_up(call.form, "rehearsal")
-    return next(texts, made) if call.form.name == type(action).__name__ else made
+    example = call.form.example or made_up(call.form, "rehearsal")
+    return next(texts, example) if call.form.name == type(action).__name__ else example
 
 
-def _weigh(load: Load, call: ModelCall, text: str, before: Sequence[ChatMessage]) -> None:
-    words = sum(len(message.content) for message in call.messages)
+def _weigh(load: Load, call: ModelCall, text: str, previous: Sequence[ChatMessage]) -> None:
+    characters = sum(len(message.content) for message in call.messages)
     load.calls += 1
-    load.asked += words
+    load.sent += characters
     load.schema += schema_characters(call)
     load.answered += len(text)
-    last = call.messages[-1].content
-    load.thinking += call.form is not None and THOUGHTS.search(last) is not None
-    load.written += call.form is not None and _has_words(call.form.json_schema)
-    for message, earlier in zip(call.messages, before, strict=False):
+    question = call.messages[-1].content
+    load.thinking += call.form is not None and THOUGHTS.search(question) is not None
+    load.written += call.form is not None and _has_free_text(call.form.json_schema)
+    for message, earlier in zip(call.messages, previous, strict=False):
         if message is not earlier and message.content != earlier.content:
             break
         load.repeated += len(message.content)
@@ -211,22 +210,22 @@ def _weigh(load: Load, call: ModelCall, text: str, before: Sequence[ChatMessage]
 
 @lru_cache(maxsize=256)
 def _speaks(action: type[Action]) -> bool:
-    """Whether an action may hold words to others."""
-    return _has_words(action.model_json_schema())
+    """Return whether an action can contain a message."""
+    return _has_free_text(action.model_json_schema())
 
 
-def _has_words(schema: Any) -> bool:
-    """Whether a schema has room for words of one's own, and not for choices or numbers alone."""
+def _has_free_text(schema: Any) -> bool:
+    """Return whether a schema contains free text rather than only choices or numbers."""
     if isinstance(schema, list):
-        return any(map(_has_words, schema))
+        return any(map(_has_free_text, schema))
     if not isinstance(schema, dict):
         return False
-    words = schema.get("type") == "string" and not schema.keys() & {"enum", "const"}
-    return words or any(map(_has_words, schema.values()))
+    is_free_text = schema.get("type") == "string" and not schema.keys() & {"enum", "const"}
+    return is_free_text or any(map(_has_free_text, schema.values()))
 
 
-def evenly(items: Sequence[T], most: int) -> list[T]:
-    """So many of some things at the most, spread evenly over all."""
-    if len(items) <= most:
+def evenly(items: Sequence[T], maximum: int) -> list[T]:
+    """Return at most this many items, evenly spaced."""
+    if len(items) <= maximum:
         return list(items)
-    return [items[place * len(items) // most] for place in range(most)]
+    return [items[index * len(items) // maximum] for index in range(maximum)]

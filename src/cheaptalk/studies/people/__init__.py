@@ -1,1 +1,1 @@
-"""What people go through who take part in a study: the protocol, its path, its pay."""
+"""Human studies: the protocol, the participants' path and their pay."""

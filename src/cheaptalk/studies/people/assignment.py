@@ -1,4 +1,4 @@
-"""Assignment: which table a participant comes to, balanced and by luck of its own."""
+"""Balanced random assignment of participants to treatments."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -7,13 +7,13 @@ from cheaptalk.rules.chance import Stream
 
 
 class Treatment(NamedTuple):
-    """A table to which participants can be assigned.
+    """A configuration to which participants can be assigned.
 
     Attributes:
-        name: what it is called in the store.
+        name: its name in the store.
         game: the game's name.
-        people: how many participants sit at one.
-        wanted: matches that the study wants of it.
+        people: participants per match.
+        wanted: number of matches required.
     """
 
     name: str
@@ -23,36 +23,42 @@ class Treatment(NamedTuple):
 
     @property
     def places(self) -> int:
-        """Participants that the study wants of it."""
+        """Number of participants required."""
         return self.people * self.wanted
 
 
 def assign(
     treatments: Sequence[Treatment],
     filled: Mapping[str, int],
-    own: Mapping[str, int],
-    luck: Stream,
+    assigned: Mapping[str, int],
+    rng: Stream,
 ) -> Treatment | None:
-    """The treatment that a participant gets; None where all are full.
+    """Assign a participant to a treatment; return None if all are full.
 
-    A table that lacks people for a whole one goes first, so that nobody waits longer than need be.
-    Then that which the participant has had least; then that which is filled least, as a share of
-    what the study wants. What is equal is drawn: each participant's games have luck of their own,
-    so that no factor goes with another or with the order in which people come. Who drops out is
-    taken out of ``filled``, and so is replaced.
+    Incomplete matches are filled first, to keep waiting times short. Next comes the treatment that
+    the participant has had least often, then the one with the smallest share of its required
+    participants. Ties are broken at random, independently per participant and game, so that
+    treatments are uncorrelated with each other and with the order of arrival. Participants who drop
+    out are removed from ``filled`` and are therefore replaced.
 
     Args:
-        treatments: those that the participant may get.
-        filled: participants in each who have not dropped out, by name.
-        own: how often this one has had each.
+        treatments: treatments available to the participant.
+        filled: participants in each treatment who have not dropped out, by name.
+        assigned: number of earlier assignments of this participant, by name.
     """
-    open_ = [one for one in treatments if filled.get(one.name, 0) < one.places]
+    open_ = [
+        treatment for treatment in treatments if filled.get(treatment.name, 0) < treatment.places
+    ]
     if not open_:
         return None
 
-    def order(one: Treatment) -> tuple[bool, int, float]:
-        count = filled.get(one.name, 0)
-        return count % one.people == 0, own.get(one.name, 0), count / one.places
+    def order(treatment: Treatment) -> tuple[bool, int, float]:
+        count = filled.get(treatment.name, 0)
+        return (
+            count % treatment.people == 0,
+            assigned.get(treatment.name, 0),
+            count / treatment.places,
+        )
 
     first = min(map(order, open_))
-    return luck.pick([one for one in open_ if order(one) == first])
+    return rng.pick([treatment for treatment in open_ if order(treatment) == first])

@@ -1,4 +1,4 @@
-"""Items: what people are asked outside a game, what they may answer, and what is right."""
+"""Questionnaire items: questions, admissible answers and correct answers."""
 
 import re
 import unicodedata
@@ -11,18 +11,18 @@ from cheaptalk.rules import Value
 from cheaptalk.rules.errors import shown
 
 Words: TypeAlias = str | dict[str, str]
-"""A text for people, or one for each language by its code."""
+"""A text for participants, or a mapping from language code to text."""
 DECIMAL = r"[-+]?(?=\.?[0-9])[0-9]{0,15}(\.[0-9]{1,15})?"
-"""A number as answers are recorded: digits, and a point before decimals."""
+"""A decimal number in the recorded format, with a decimal point."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,59}(\.[a-z][a-z0-9_]{0,59})?")
 LONGEST = 5_000
-"""Characters of a free answer."""
+"""Maximum characters of a free-text answer."""
 FIRST = "en"
-"""The language of a text that comes first where somebody reads none of its languages."""
+"""The fallback language of texts."""
 
 
 def in_language(words: Words, code: str) -> str:
-    """A text in a language, else in the first one that it has.
+    """Return a text in a language, or in its fallback language.
 
     >>> in_language({"en": "Age", "de": "Alter"}, "de"), in_language("Age", "de")
     ('Alter', 'Age')
@@ -33,31 +33,31 @@ def in_language(words: Words, code: str) -> str:
 
 
 def in_languages(data: Mapping[Any, Any]) -> bool:
-    """Whether something written is a text in several languages, by their codes of two letters."""
+    """Return whether a mapping is a text in several languages, by two-letter codes."""
     return bool(data) and all(re.fullmatch("[a-z]{2}", str(code)) for code in data)
 
 
-def same_words(one: str, other: str) -> bool:
-    """Whether two answers are the same but for case, accents, spaces and marks at their ends.
+def same_words(first: str, second: str) -> bool:
+    """Compare two answers, ignoring case, accents, spaces and punctuation at the ends.
 
     >>> same_words(" Sdkot. ", "sdkot"), same_words("café", "CAFE"), same_words("a b", "ab")
     (True, True, False)
     """
-    return _bare(one) == _bare(other)
+    return _normalized(first) == _normalized(second)
 
 
-def _bare(text: str) -> str:
+def _normalized(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text).casefold()
-    letters = "".join(one for one in plain if not unicodedata.combining(one))
+    letters = "".join(character for character in plain if not unicodedata.combining(character))
     return " ".join(letters.split()).strip(" .,;:!?\"'“”„")
 
 
 class Scale(Value):
-    """A scale of whole numbers, such as a Likert scale.
+    """An integer scale, such as a Likert scale.
 
     Attributes:
-        low, high: its ends.
-        low_label, high_label: what they mean.
+        low, high: its end points.
+        low_label, high_label: labels of the end points.
     """
 
     low: int = 1
@@ -69,24 +69,25 @@ class Scale(Value):
     def _is_one(self) -> "Scale":
         if not 1 <= self.high - self.low <= 100:
             raise ValueError(
-                f"scale: from {self.low} to {self.high} is none; write {{low: 1, high: 7}}"
+                f"scale: from {self.low} to {self.high} is not a valid scale; write, for "
+                f"example, {{low: 1, high: 7}}"
             )
         return self
 
 
 class Item(Value):
-    """A question: with choices, a scale, a number between bounds, or an answer in free words.
+    """A question with choices, a scale, a bounded number or free text.
 
     Attributes:
-        name: of its column in exports and reports.
-        ask: the question.
-        choices: what may be chosen.
-        scale: the numbers to choose among.
-        number: the least and the most that may be answered.
-        lines: lines of a free answer.
-        right: what is to be answered, where anything is: one of these.
-        why: what is said to somebody who answered otherwise.
-        optional: whether it may stay empty.
+        name: its column in exports and reports.
+        ask: the question's text.
+        choices: the options.
+        scale: the integer scale.
+        number: the minimum and the maximum.
+        lines: lines of a free-text field.
+        correct: the correct answers, of which one is required; empty if none is.
+        feedback: shown after a wrong answer.
+        optional: whether it may be left empty.
     """
 
     name: str
@@ -95,8 +96,8 @@ class Item(Value):
     scale: Scale | None = None
     number: tuple[float, float] | None = None
     lines: Annotated[int, Field(ge=1, le=20)] = 1
-    right: list[str] = Field(default_factory=list)
-    why: Words = ""
+    correct: list[str] = Field(default_factory=list)
+    feedback: Words = ""
     optional: bool = False
 
     @field_validator("name")
@@ -104,95 +105,102 @@ class Item(Value):
     def _is_name(cls, name: str) -> str:
         if not NAME.fullmatch(name):
             raise ValueError(
-                f"{shown(name)} is no name of an item: write small letters, digits and underscores"
+                f"{shown(name)} is not a valid item name: use lower-case letters, digits and "
+                f"underscores"
             )
         return name
 
-    @field_validator("right", mode="before")
+    @field_validator("correct", mode="before")
     @classmethod
-    def _one_or_several(cls, data: Any) -> Any:
-        return [str(_text(one)) for one in (data if isinstance(data, list) else [data])]
+    def _as_list(cls, data: Any) -> Any:
+        return [str(_text(value)) for value in (data if isinstance(data, list) else [data])]
 
     @field_validator("choices", mode="before")
     @classmethod
     def _texts(cls, data: Any) -> Any:
         if not isinstance(data, list):
             return data
-        return [one if isinstance(one, Mapping) else _text(one) for one in data]
+        return [choice if isinstance(choice, Mapping) else _text(choice) for choice in data]
 
     @model_validator(mode="after")
-    def _is_one_kind(self) -> "Item":
+    def _check_kind(self) -> "Item":
         kinds = [self.choices, self.scale, self.number]
-        if sum(one is not None for one in kinds) > 1:
-            raise ValueError(f"{self.name}: an item has either choices, a scale or a number")
-        for one in self.right:
-            if self.problem(one) is not None:
-                raise ValueError(f"{self.name}: right: {shown(one)} cannot be answered")
+        if sum(kind is not None for kind in kinds) > 1:
+            raise ValueError(f"{self.name}: an item can have only one of choices, scale and number")
+        for answer in self.correct:
+            if self.problem(answer) is not None:
+                raise ValueError(f"{self.name}: correct: {shown(answer)} is not a possible answer")
         return self
 
     @property
     def options(self) -> list[str]:
-        """What is sent for each choice: its text in the first language."""
-        return [in_language(one, FIRST) for one in self.choices or []]
+        """The submitted value of each choice: its text in the fallback language."""
+        return [in_language(choice, FIRST) for choice in self.choices or []]
 
-    def problem(self, written: str) -> str | None:
-        """Why something cannot be an answer, as a sentence; None where it can."""
-        if not written:
+    def problem(self, text: str) -> str | None:
+        """Return why a text is not a valid answer, as a sentence; None if it is valid."""
+        if not text:
             return None if self.optional else "Please answer this question."
         if self.choices is not None:
-            return None if written in self.options else "Please choose one of these."
+            return None if text in self.options else "Please choose one of the options."
         if self.scale is not None:
             low, high = self.scale.low, self.scale.high
-            fits = re.fullmatch("-?[0-9]{1,9}", written) and low <= int(written) <= high
-            return None if fits else "Please choose one of these."
+            fits = re.fullmatch("-?[0-9]{1,9}", text) and low <= int(text) <= high
+            return None if fits else "Please choose one of the options."
         if self.number is not None:
-            return None if _between(written, *self.number) else "Please write a number that fits."
-        return None if len(written) <= LONGEST else "That is too long. Please write less."
+            return (
+                None
+                if _between(text, *self.number)
+                else "Please enter a number within the allowed range."
+            )
+        return None if len(text) <= LONGEST else "Your answer is too long. Please shorten it."
 
-    def read(self, written: str) -> str | int | float | None:
-        """An answer without a problem as it is recorded; None where it was left empty."""
-        if not written:
+    def read(self, text: str) -> str | int | float | None:
+        """Convert a valid answer to its recorded value; None if left empty."""
+        if not text:
             return None
         if self.scale is not None:
-            return int(written)
-        return float(written) if self.number is not None else written
+            return int(text)
+        return float(text) if self.number is not None else text
 
     def is_right(self, answer: object) -> bool:
-        """Whether an answer is what was wanted; anything is, where nothing was."""
+        """Return whether an answer is correct; always true without correct answers."""
         if self.number is not None and isinstance(answer, int | float):
-            return not self.right or any(answer == float(one) for one in self.right)
-        return not self.right or any(same_words(str(answer), one) for one in self.right)
+            return not self.correct or any(answer == float(expected) for expected in self.correct)
+        return not self.correct or any(
+            same_words(str(answer), expected) for expected in self.correct
+        )
 
 
 def _text(value: object) -> object:
-    """What YAML read of a choice, as it was written: yes and no are words here."""
+    """Convert a YAML scalar back to text: yes and no are words here."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value) if isinstance(value, int | float) else value
 
 
-def _between(written: str, low: float, high: float) -> bool:
-    return re.fullmatch(DECIMAL, written) is not None and low <= float(written) <= high
+def _between(text: str, low: float, high: float) -> bool:
+    return re.fullmatch(DECIMAL, text) is not None and low <= float(text) <= high
 
 
 def distinct(items: Iterable[Item], step: str) -> None:
-    """Refuse two items of one name.
+    """Check that item names are unique.
 
     Raises:
-        ValueError: there are some.
+        ValueError: two items have the same name.
     """
-    names = [one.name for one in items]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise ValueError(f'{step}: two items are called "{twice[0]}"')
+    names = [item.name for item in items]
+    duplicates = [name for name in names if names.count(name) > 1]
+    if duplicates:
+        raise ValueError(f'{step}: two items have the name "{duplicates[0]}"')
 
 
 def answered(items: Iterable[Item], fields: Mapping[str, str]) -> dict[str, Any]:
-    """Answers to items as they are recorded, from fields without a problem."""
-    return {one.name: one.read(fields.get(one.name, "").strip()) for one in items}
+    """Return the recorded answers to items, from valid form fields."""
+    return {item.name: item.read(fields.get(item.name, "").strip()) for item in items}
 
 
 def problems(items: Iterable[Item], fields: Mapping[str, str]) -> dict[str, str]:
-    """What is wrong with the fields of a form, by item; empty where nothing is."""
-    found = {one.name: one.problem(fields.get(one.name, "").strip()) for one in items}
-    return {name: problem for name, problem in found.items() if problem is not None}
+    """Return the errors of a form's fields, by item; empty if there are none."""
+    results = {item.name: item.problem(fields.get(item.name, "").strip()) for item in items}
+    return {name: problem for name, problem in results.items() if problem is not None}

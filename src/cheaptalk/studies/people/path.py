@@ -1,7 +1,7 @@
-"""The path of a participant: a generator that asks and is answered, as the rules of a game are.
+"""A participant's path through a study, as a generator of stops that receives responses.
 
-Where somebody is on it follows from what they answered so far. So nothing but answers is kept, and
-to take a path up again after the server was killed is to answer it again.
+The position on the path follows from the responses. Only these are stored, and they are replayed
+when the server restarts.
 """
 
 import re
@@ -27,54 +27,56 @@ from cheaptalk.studies.people.steps import (
 
 FIRST_NAME = re.compile("(?:[^\\W\\d_]{1,20}[ '\u2019-]?){1,3}")
 LONGEST_NAME = 20
-"""Characters of a first name."""
+"""Maximum characters of a first name."""
 CODE_WORD = "code_word"
+UNTICKED = "To take part, please tick this box. Otherwise, choose “I decline”."
 GO_ON = "go_on"
-"""The step at which people say whether they play another game."""
+"""The step at which participants choose whether to play another game."""
 ENDED = "ended"
-"""The step of a response that ends a visit from outside, such as by a researcher.
+"""The step of a response that ends a visit externally, for example by a researcher.
 
-Its answer is the ``ending``; of a visit that was deleted since, ``at`` is where it ended.
+Its answer contains the ``ending``; if the visit was deleted later, ``at`` is the step at which it
+ended.
 """
 OUTCOMES: Mapping[str, Ending] = {
     "left": "withdrawn", "partner_left": "partner_left", "timed_out": "timed_out",
     "technical": "technical",
 }  # fmt: skip
-"""How a visit ends by what became of a game that was not played to its end."""
+"""The ending of a visit by the state of an incomplete game."""
 
 
 class PathChanged(CheaptalkError):
-    """The study's path is no longer the one on which somebody was."""
+    """The study's path has changed since a participant's responses."""
 
 
 class Response(NamedTuple):
-    """What somebody answered at a stop, or the server for them.
+    """A response at a stop, given by the participant or by the server.
 
     Attributes:
-        step: its name.
-        visit, game: where it was: in which visit, and after how many games had been assigned.
-        answer: by item; of games what became of them.
-        right: whether it was what was wanted; None where nothing was.
-        shown, answered: when, in seconds since 1970.
+        step: the step's name.
+        visit, game: the visit, and the number of games assigned so far.
+        answer: answers by item; for games, their state.
+        correct: whether it was correct; None without correct answers.
+        shown, answered: Unix times in seconds.
     """
 
     step: str
     visit: int
     game: int
     answer: dict[str, Any]
-    right: bool | None = None
+    correct: bool | None = None
     shown: float | None = None
     answered: float = 0.0
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Where somebody is on the path.
+    """A position on the path.
 
     Attributes:
-        name: of the step.
-        visit: the number of their visit, from 1.
-        game: the number of the game that they come to or from; 0 before the first.
+        name: the step's name.
+        visit: the number of the visit, from 1.
+        game: the number of the current or last game; 0 before the first.
     """
 
     name: str
@@ -87,11 +89,11 @@ class Page(Stop):
     """A page to be read and answered.
 
     Attributes:
-        step: what it is of.
-        items: its questions; those of a quiz are made when it is shown.
-        part: which page of several.
-        attempt: how often it was answered before.
-        wrong: the items that were then answered wrongly.
+        step: its step.
+        items: its questions; those of a quiz are generated when it is shown.
+        part: the page's index within the step.
+        attempt: number of earlier attempts.
+        wrong: items answered wrongly in the last attempt.
     """
 
     step: Step
@@ -103,25 +105,25 @@ class Page(Stop):
 
 @dataclass(frozen=True)
 class Assign(Stop):
-    """The server says which table somebody comes to: ``treatment`` and ``game``, or neither."""
+    """The server assigns a ``treatment`` and a ``game``, or neither."""
 
 
 @dataclass(frozen=True)
 class Play(Stop):
-    """A game, which the server answers with its ``state`` and what it was worth."""
+    """A game; the server responds with its ``state`` and its payment."""
 
 
 @dataclass(frozen=True)
 class GoOn(Stop):
-    """Whether somebody plays another game."""
+    """The choice whether to play another game."""
 
 
 @dataclass(frozen=True)
 class End(Stop):
-    """The end of a visit; it is answered by coming again.
+    """The end of a visit; returning counts as the response.
 
     Attributes:
-        ending: how it ended.
+        ending: how the visit ended.
     """
 
     ending: Ending
@@ -131,26 +133,26 @@ Steps = Generator[Stop, Response, Ending | None]
 
 
 class _VisitEnded(Exception):
-    """A visit is ended from outside."""
+    """A visit is ended externally."""
 
     def __init__(self, ending: Ending) -> None:
         self.ending = ending
 
 
 class Journey:
-    """A participant on the path of a protocol.
+    """A participant's progress on the path of a protocol.
 
     Args:
-        responses: what was answered so far.
+        responses: the responses so far.
 
     Attributes:
-        stop: where they are.
-        responses: what was answered, in order; of a visit that was deleted, where it was.
-        endings: how each visit ended that has.
-        ended_at: the step at which the last one did; empty where none has.
+        stop: the current position.
+        responses: the responses in order, including those of deleted visits.
+        endings: the endings of completed visits.
+        ended_at: the step at which the last visit ended; empty if none has.
 
     Raises:
-        PathChanged: the responses were given on another path.
+        PathChanged: the responses do not fit the path.
     """
 
     def __init__(self, protocol: Protocol, responses: Iterable[Response] = ()) -> None:
@@ -158,29 +160,33 @@ class Journey:
         self.responses: list[Response] = []
         self.endings: list[Ending] = []
         self.ended_at = ""
-        self._path = _Way(protocol).path()
+        self._path = _Path(protocol).path()
         self.stop = next(self._path)
-        answered = list(responses)
-        deleted = {one.visit for one in answered if one.step == ENDED and "at" in one.answer}
-        for response in answered:
+        earlier = list(responses)
+        deleted = {
+            response.visit
+            for response in earlier
+            if response.step == ENDED and "at" in response.answer
+        }
+        for response in earlier:
             if response.visit in deleted and response.step != ENDED:
                 self.responses.append(response)
             else:
                 self.take(response)
 
     def take(self, response: Response) -> Stop:
-        """Go on by a response; where that leads.
+        """Process a response and return the next stop.
 
         Raises:
-            PathChanged: it was given elsewhere, such as at a visit that has ended.
+            PathChanged: the response belongs to another step or visit.
         """
-        at = self.stop.name
+        step = self.stop.name
         if response.step == ENDED and self.ending is None:
-            at = response.answer.get("at", at)
+            step = response.answer.get("at", step)
             self.stop = self._path.throw(_VisitEnded(response.answer["ending"]))
         elif (response.step, response.visit) != (self.stop.name, self.stop.visit):
             raise PathChanged(
-                f'the path of the study was changed: "{response.step}" was answered where it now '
+                f'the path of the study has changed: "{response.step}" was answered where it now '
                 f'has "{self.stop.name}"'
             )
         else:
@@ -188,35 +194,38 @@ class Journey:
         self.responses.append(response)
         if isinstance(self.stop, End):
             self.endings.append(self.stop.ending)
-            self.ended_at = at
+            self.ended_at = step
         return self.stop
 
     @property
     def ending(self) -> Ending | None:
-        """How the visit ended; None while it goes on."""
+        """The ending of the visit; None while it is in progress."""
         return self.stop.ending if isinstance(self.stop, End) else None
 
-    def of_step(self, name: str) -> list[Response]:
-        """What was answered at a step."""
-        return [one for one in self.responses if one.step == name]
+    def responses_to(self, name: str) -> list[Response]:
+        """Return the responses at a step."""
+        return [response for response in self.responses if response.step == name]
 
     @property
     def games(self) -> list[Response]:
-        """What became of the games so far."""
-        return [one for one in self.responses if "state" in one.answer]
+        """The responses of games so far."""
+        return [response for response in self.responses if "state" in response.answer]
 
     @property
     def assigned(self) -> Response | None:
-        """Which table they were assigned to last; None for none yet."""
-        return next((one for one in reversed(self.responses) if "treatment" in one.answer), None)
+        """The latest assignment; None if there is none."""
+        return next(
+            (response for response in reversed(self.responses) if "treatment" in response.answer),
+            None,
+        )
 
 
-class _Way:
-    """The steps of a protocol, as somebody takes them.
+class _Path:
+    """The generator of a protocol's stops.
 
     Attributes:
         visit: the number of the visit.
-        game: how many games were assigned.
+        game: the number of assigned games.
     """
 
     def __init__(self, protocol: Protocol) -> None:
@@ -225,7 +234,7 @@ class _Way:
         self.game = 0
 
     def path(self) -> Generator[Stop, Response, None]:
-        """All visits, for ever."""
+        """Yield the stops of all visits, without end."""
         while True:
             try:
                 ending = yield from self._visit()
@@ -247,27 +256,27 @@ class _Way:
     def _games(self, step: Games) -> Steps:
         played = 0
         while played < step.most and self.game < self.protocol.limits.games:
-            found = yield Assign("assignment", self.visit, self.game + 1)
-            if found.answer.get("treatment") is None:
+            assignment = yield Assign("assignment", self.visit, self.game + 1)
+            if assignment.answer.get("treatment") is None:
                 return None if played or self.visit > 1 else "screened_out"
             self.game += 1
             if (ending := (yield from self._around(step.before))) is not None:
                 return ending
-            played_one = yield Play(step.called, self.visit, self.game)
-            if (state := played_one.answer["state"]) != "finished":
+            game_response = yield Play(step.called, self.visit, self.game)
+            if (state := game_response.answer["state"]) != "finished":
                 return OUTCOMES[state]
             played += 1
             if (ending := (yield from self._around(step.after))) is not None:
                 return ending
-            more = played < step.most and self.game < self.protocol.limits.games
-            if step.may_stop and more:
+            may_continue = played < step.most and self.game < self.protocol.limits.games
+            if step.may_stop and may_continue:
                 wish = yield GoOn(GO_ON, self.visit, self.game)
                 if not wish.answer["more"]:
                     return None
         return None
 
     def _around(self, steps: Iterable[Step]) -> Steps:
-        """Steps before or after a game."""
+        """Yield the steps before or after a game."""
         for step in steps:
             if step.once and self.game > 1:
                 continue
@@ -282,14 +291,14 @@ class _Way:
             case Comprehension():
                 return (yield from self._comprehension(step))
             case Consent():
-                given = yield self._page(step)
-                return None if given.answer["agreed"] else "declined"
+                response = yield self._page(step)
+                return None if response.answer["agreed"] else "declined"
             case Screening():
-                given = yield self._page(step, tuple(step.items))
-                return _failing(given.right, step.otherwise)
+                response = yield self._page(step, tuple(step.items))
+                return _failing(response.correct, step.on_fail)
             case Quiz():
-                given = yield self._page(step)
-                return _failing(given.right, step.otherwise)
+                response = yield self._page(step)
+                return _failing(response.correct, step.on_fail)
             case Survey():
                 yield self._page(step, tuple(step.items))
             case _:
@@ -297,46 +306,46 @@ class _Way:
         return None
 
     def _instructions(self, step: Instructions) -> Steps:
-        last = len(step.pages) - (not step.game)
-        for part in range(last + 1):
+        last_part = len(step.pages) - (not step.game)
+        for part in range(last_part + 1):
             items: tuple[Item, ...] = ()
-            if part == last and step.code_word is not None:
+            if part == last_part and step.code_word is not None:
                 items = (code_word_item(step.code_word),)
-            given = yield self._page(step, items, part=part)
-        return _failing(given.right, step.otherwise)
+            response = yield self._page(step, items, part=part)
+        return _failing(response.correct, step.on_fail)
 
     def _comprehension(self, step: Comprehension) -> Steps:
         wrong: tuple[str, ...] = ()
         for attempt in range(step.tries):
-            given = yield self._page(step, tuple(step.items), attempt=attempt, wrong=wrong)
-            wrong = wrong_items(step.items, given.answer)
+            response = yield self._page(step, tuple(step.items), attempt=attempt, wrong=wrong)
+            wrong = wrong_items(step.items, response.answer)
             if not wrong:
                 return None
-        return _failing(False, step.otherwise)
+        return _failing(False, step.on_fail)
 
-    def _page(self, step: Step, items: tuple[Item, ...] = (), **more: Any) -> Page:
-        return Page(step.called, self.visit, self.game, step, items, **more)
+    def _page(self, step: Step, items: tuple[Item, ...] = (), **options: Any) -> Page:
+        return Page(step.called, self.visit, self.game, step, items, **options)
 
 
 def code_word_item(word: str) -> Item:
-    """The box below the instructions, which does not say what belongs there."""
-    return Item(name=CODE_WORD, ask="Your questions or remarks", right=[word], optional=True)
+    """Return the unlabelled text field below the instructions that checks attention."""
+    return Item(name=CODE_WORD, ask="Your questions or comments", correct=[word], optional=True)
 
 
-def _failing(right: bool | None, otherwise: Failing) -> Ending | None:
-    return None if right is not False or otherwise == "go_on" else otherwise
+def _failing(correct: bool | None, on_fail: Failing) -> Ending | None:
+    return None if correct is not False or on_fail == "go_on" else on_fail
 
 
 def wrong_items(items: Iterable[Item], answer: Mapping[str, Any]) -> tuple[str, ...]:
-    """The items that are not answered rightly, by name."""
-    return tuple(one.name for one in items if not one.is_right(answer.get(one.name)))
+    """Return the names of wrongly answered items."""
+    return tuple(item.name for item in items if not item.is_right(answer.get(item.name)))
 
 
 class Unanswered(Exception):
-    """A page's form lacks something, or something in it does not fit.
+    """A page's form is incomplete or invalid.
 
     Attributes:
-        problems: what, by field.
+        problems: errors by field.
     """
 
     def __init__(self, problems: dict[str, str]) -> None:
@@ -347,57 +356,59 @@ class Unanswered(Exception):
 def read_page(
     page: Page, fields: Mapping[str, str], reserved: Iterable[str] = ()
 ) -> tuple[dict[str, Any], bool | None]:
-    """What a page was answered, as it is recorded, and whether that is right.
+    """Return the recorded answer to a page, and whether it is correct.
 
-    A first name is no part of it: names are kept apart from answers.
+    First names are excluded because they are stored separately.
 
     Args:
-        page: the page, a quiz with its item.
-        fields: as its form was filled in.
-        reserved: names that others at the table have.
+        page: the page; a quiz includes its item.
+        fields: the submitted form.
+        reserved: names already used in the match.
 
     Raises:
-        Unanswered: it is no whole answer.
+        Unanswered: the form is incomplete or invalid.
     """
     match page.step:
         case Consent(statements=statements):
             return _read_consent(fields, len(statements)), None
         case FirstName():
             return {"chosen": bool(chosen_name(fields, reserved))}, None
-    if found := problems(page.items, fields):
-        raise Unanswered(found)
+    if errors := problems(page.items, fields):
+        raise Unanswered(errors)
     answer = answered(page.items, fields)
-    wanted = any(item.right for item in page.items)
-    return answer, not wrong_items(page.items, answer) if wanted else None
+    graded = any(item.correct for item in page.items)
+    return answer, not wrong_items(page.items, answer) if graded else None
 
 
 def _read_consent(fields: Mapping[str, str], statements: int) -> dict[str, Any]:
     agreed = fields.get("agreed")
     if agreed not in ("yes", "no"):
-        raise Unanswered({"agreed": "Please say whether you agree."})
+        raise Unanswered({"agreed": "Please choose whether you agree or decline."})
     ticked = [f"statement_{number}" in fields for number in range(statements)]
     if agreed == "yes" and not all(ticked):
         raise Unanswered(
             {
-                f"statement_{number}": "Please tick this, too, or decline."
-                for number, one in enumerate(ticked)
-                if not one
+                f"statement_{number}": UNTICKED
+                for number, is_ticked in enumerate(ticked)
+                if not is_ticked
             }
         )
     return {"agreed": agreed == "yes"}
 
 
 def chosen_name(fields: Mapping[str, str], reserved: Iterable[str] = ()) -> str | None:
-    """The first name that was written; None where a neutral one was preferred.
+    """Return the entered first name; None if a neutral one was chosen.
 
     Raises:
-        Unanswered: it is none, or somebody at the table is called so.
+        Unanswered: the name is invalid or already used in the match.
     """
     name = " ".join(fields.get("name", "").split())
     if not name or fields.get("neutral"):
         return None
     if len(name) > LONGEST_NAME or not FIRST_NAME.fullmatch(name):
-        raise Unanswered({"name": "Please write a first name, in letters alone."})
-    if name.casefold() in {one.casefold() for one in reserved}:
-        raise Unanswered({"name": "Somebody else here is called so. Please write another name."})
+        raise Unanswered({"name": "Please enter a first name of up to 20 letters."})
+    if name.casefold() in {other_name.casefold() for other_name in reserved}:
+        raise Unanswered(
+            {"name": "Another player already uses this name. Please choose a different one."}
+        )
     return name

@@ -1,4 +1,4 @@
-"""The protocol: how people come to a study, what they go through, and what they are paid."""
+"""The protocol of a human study: recruitment, steps and payments."""
 
 import re
 from collections import Counter
@@ -16,33 +16,33 @@ Ending: TypeAlias = Literal[
     "complete", "declined", "screened_out", "failed_attention", "timed_out", "partner_left",
     "technical", "removed", "withdrawn",
 ]  # fmt: skip
-"""How a visit ends, as :data:`~cheaptalk.records.store.schema.ENDINGS` has it."""
+"""The ending of a visit, one of :data:`~cheaptalk.records.store.schema.ENDINGS`."""
 Source: TypeAlias = Literal["open", "prolific", "mturk", "sona", "code"]
 EARNING: tuple[Ending, ...] = ("complete", "partner_left", "technical", "timed_out", "withdrawn")
-"""Endings at which people keep what their games of the visit earned."""
+"""Endings after which participants keep their earnings from the visit's games."""
 RETURN = {
     "prolific": "https://app.prolific.com/submissions/complete?cc={code}",
 }
-"""Where people are sent in the end, by where they came from, unless the study says otherwise."""
+"""Default completion URLs by recruitment source."""
 PLACEHOLDERS = {
     "PROLIFIC_PID": "{{%PROLIFIC_PID%}}", "STUDY_ID": "{{%STUDY_ID%}}",
     "SESSION_ID": "{{%SESSION_ID%}}", "survey_code": "%SURVEY_CODE%",
     "workerId": "${workerId}", "assignmentId": "${assignmentId}", "hitId": "${hitId}",
 }  # fmt: skip
-"""What platforms replace in a link, by the name of the parameter."""
+"""Placeholders that platforms fill in, by URL parameter."""
 ID_PATTERNS: dict[Source, str] = {
     "prolific": "[0-9A-Fa-f]{24}", "mturk": "[0-9A-Z]{5,30}", "sona": "[0-9]{1,24}",
 }  # fmt: skip
-"""The characters and the length of a platform's ids, as regular expressions."""
+"""Regular expressions for the platforms' participant ids."""
 ANY_ID = r"\w[\w.@+:~-]{0,99}"
-"""The same of ids that come under an ``id_parameter``, from wherever, and of other parameters."""
+"""The regular expression for ids from a custom ``id_parameter`` and for other parameters."""
 LONGEST_INVITED = 200
-"""Characters of an id or a code that is invited."""
+"""Maximum characters of an invited id or code."""
 CENT = Decimal("0.01")
 
 
 def cents(dollars: float | Decimal) -> int:
-    """An amount in whole cents; half a cent counts as one.
+    """Convert an amount to whole cents, rounding half up.
 
     >>> cents(0.125), cents(0.1), cents(1.005), cents(-0.004)
     (13, 10, 101, 0)
@@ -51,18 +51,17 @@ def cents(dollars: float | Decimal) -> int:
 
 
 class Recruitment(Value):
-    """Who may come, and from where.
+    """Who may participate, and how they are identified.
 
     Attributes:
-        source: where people come from, which tells by which name in the link they are known:
-            ``open`` asks for none; with ``code`` people type the code that they were given.
-        id_parameter: the name in the link, where it is another than the source's own; ids may then
-            have any form that :data:`ANY_ID` describes.
-        invited: the only ones who may come, by id or code; None for everybody.
-        places: how many may complete; None for as many as the study has tables for.
-        one_browser: whether a second person in the same browser is refused.
-        return_url: where people are sent in the end; ``{code}`` stands for their code, and
-            ``{id}`` for the id they came with.
+        source: the recruitment source, which determines the id parameter in the link: ``open``
+            requires no id; with ``code``, participants enter a code.
+        id_parameter: a custom URL parameter for the id; ids then match :data:`ANY_ID`.
+        invited: the invited ids or codes; None if anyone may participate.
+        places: maximum number of completions; None for as many as the study's matches require.
+        one_browser: whether to reject a second participant in the same browser.
+        return_url: the completion URL; ``{code}`` and ``{id}`` are replaced with the completion
+            code and the participant's id.
     """
 
     source: Source = "open"
@@ -77,7 +76,7 @@ class Recruitment(Value):
     def _texts(cls, data: Any) -> Any:
         if not isinstance(data, list):
             return data
-        texts = [str(one) for one in data]
+        texts = [str(value) for value in data]
         for text in texts:
             if not text.isprintable() or len(text) > LONGEST_INVITED:
                 raise ValueError(
@@ -90,33 +89,33 @@ class Recruitment(Value):
     @classmethod
     def _is_url(cls, url: str | None) -> str | None:
         if url is not None and not url.startswith(("https://", "http://")):
-            raise ValueError(f"{shown(url)} is no address; it begins with https://")
+            raise ValueError(f"{shown(url)} is not a URL; it must start with https://")
         return url
 
     @model_validator(mode="after")
     def _knows_whom(self) -> "Recruitment":
         if self.source == "open" and self.invited is not None:
-            raise ValueError("invited: nobody can be told by an id with source: open; name another")
+            raise ValueError("invited: source: open has no ids; choose another source")
         if self.source == "code" and self.invited is None:
-            raise ValueError("source: code needs the codes, under invited")
+            raise ValueError("source: code requires the codes in invited")
         return self
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """By which names in a link somebody is told; the first is who they are."""
-        own = {
+        """The URL parameters of the source; the first identifies the participant."""
+        names = {
             "prolific": ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"),
             "mturk": ("workerId", "assignmentId", "hitId"),
             "sona": ("survey_code",),
             "code": ("code",),
             "open": (),
         }[self.source]
-        return (self.id_parameter, *own[1:]) if self.id_parameter and own else own
+        return (self.id_parameter, *names[1:]) if self.id_parameter and names else names
 
     def has_form(self, known_by: str) -> bool:
-        """Whether an id has the characters and the length of the source's ids.
+        """Return whether an id matches the format of the source's ids.
 
-        Codes have no form of their own: those that are invited are legal.
+        Codes have no fixed format.
 
         >>> Recruitment(source="sona").has_form("1017")
         True
@@ -129,18 +128,18 @@ class Recruitment(Value):
         return re.fullmatch(pattern, known_by) is not None
 
     def sent_to(self, code: str, known_by: str) -> str | None:
-        """Where somebody is sent in the end; None where they are told a code alone."""
+        """Return the completion URL; None if only a code is shown."""
         url = self.return_url or RETURN.get(self.source)
         return None if url is None else url.replace("{code}", code).replace("{id}", known_by)
 
 
 class Limits(Value):
-    """How much one person may play.
+    """Limits on one participant's play.
 
     Attributes:
-        visits: how often they may come, each time with the games of one visit.
-        games: in all.
-        hours: that must lie between two games of one family.
+        visits: maximum number of visits.
+        games: maximum number of games in all visits.
+        hours: minimum hours between two games of one family.
     """
 
     visits: Annotated[int, Field(ge=1)] = 1
@@ -149,60 +148,59 @@ class Limits(Value):
 
 
 class Bonus(Value):
-    """What a game is worth in money: the first rule that fits it counts.
+    """A rule that converts a game's result to money; the first matching rule applies.
 
     Attributes:
-        game: the game it is for; None for all.
-        when: parameters that the game must have.
-        rate: dollars for each unit of what is paid for: of the payoff in the game's unit or, with
-            ``measure``, of that measure.
-        measure: a measure of the game, such as ``surplus_ratio``; ``{place}`` stands for the
-            person's place.
-        least, most: dollars that it is at least, and at most.
-        nothing: dollars paid where there is nothing to be paid for; by default ``least``.
+        game: the game's name; None for all games.
+        when: parameter values that the game must have.
+        rate: dollars per unit of payoff or, with ``metric``, of that metric.
+        metric: a metric of the game, such as ``surplus_ratio``; ``{place}`` is replaced with the
+            participant's seat.
+        least, most: the minimum and the maximum in dollars.
+        nothing: dollars paid for a result of zero or less; by default ``least``.
     """
 
     game: str | None = None
     when: dict[str, Any] = Field(default_factory=dict)
     rate: float
-    measure: str | None = None
+    metric: str | None = None
     least: Annotated[float, Field(ge=0)] = 0
     most: Annotated[float, Field(ge=0)] | None = None
     nothing: Annotated[float, Field(ge=0)] | None = None
 
     def fits(self, game: str, parameters: dict[str, Any]) -> bool:
-        """Whether it is for a game with these parameters."""
+        """Return whether the rule applies to a game with these parameters."""
         return self.game in (None, game) and all(
             name in parameters and parameters[name] == value for name, value in self.when.items()
         )
 
     def of(self, earned: float) -> int:
-        """Cents for what somebody got.
+        """Return the bonus in cents.
 
         >>> Bonus(rate=0.013).of(35), Bonus(rate=1, most=0.3).of(2), Bonus(rate=1, nothing=1).of(0)
         (46, 30, 100)
         """
         if earned <= 0 and self.nothing is not None:
             return cents(self.nothing)
-        rate, least = Decimal(str(self.rate)), Decimal(str(self.least))
-        got = max(least, rate * Decimal(str(earned)))  # in floats 0.013 * 35 is too little
-        return cents(got if self.most is None else min(got, Decimal(str(self.most))))
+        rate, minimum = Decimal(str(self.rate)), Decimal(str(self.least))
+        dollars = max(minimum, rate * Decimal(str(earned)))  # in floats 0.013 * 35 is too little
+        return cents(dollars if self.most is None else min(dollars, Decimal(str(self.most))))
 
 
 class Pay(Value):
-    """What people are paid, in dollars or another currency of a hundred cents.
+    """Payments to participants, in dollars or another currency with cents.
 
     Attributes:
-        currency: its code, such as USD.
-        base: for completing.
-        game: for each game that was played to its end.
-        bonus: for what was earned in it.
-        aborted: for a game in which somebody else at the table gave no valid answer in the end, in
-            place of both; None where such a game is paid like any other.
-        one_game: whether one game of the visit alone is paid for, drawn at random.
-        most: bonus of one person over all visits; None without a bound.
-        ended: what is paid besides for visits that end otherwise, by ending; ``timed_out`` is paid
-            to those who waited in vain for others.
+        currency: the currency code, such as USD.
+        base: for completing a visit.
+        game: for each completed game.
+        bonus: rules for performance-based payments.
+        aborted: replaces both for a game that another player forfeited; None to pay such a game
+            like any other.
+        one_game: whether only one randomly drawn game of the visit is paid.
+        most: maximum bonus of one participant over all visits; None for no maximum.
+        ended: additional payments by ending; ``timed_out`` is paid to participants who waited in
+            vain for others.
     """
 
     currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = "USD"
@@ -216,24 +214,23 @@ class Pay(Value):
 
     @property
     def anything(self) -> bool:
-        """Whether anything is paid at all."""
+        """Whether anything is paid."""
         return bool(self.base or self.game or self.bonus or any(self.ended.values()))
 
 
 class Protocol(Value):
-    """What a study with people consists of besides its games.
+    """The parts of a human study other than its games.
 
     Attributes:
-        title: what people see over the pages.
-        recruitment: who may come.
-        limits: how much one person may play.
+        title: the heading of the pages.
+        recruitment: who may participate.
+        limits: limits on one participant's play.
         path: the steps, in order.
-        pay: what they are paid.
-        codes: what people show in the end, by ending; where there is none, each has their own.
-        contact: whom people can ask, such as an address.
-        cohorts: groups whose people never meet those of another; the first is where people come to
-            whose link names none.
-        keep_days: days after its end for which people's data are kept; None for ever.
+        pay: the payments.
+        codes: completion codes by ending; without one, each participant gets an individual code.
+        contact: contact details, such as an e-mail address.
+        cohorts: groups within which participants are matched; the first is the default.
+        keep_days: days after the study's end for which personal data are kept; None for no limit.
     """
 
     title: Words = ""
@@ -249,25 +246,27 @@ class Protocol(Value):
     @field_validator("codes", mode="before")
     @classmethod
     def _texts(cls, data: Any) -> Any:
-        return {key: str(one) for key, one in data.items()} if isinstance(data, dict) else data
+        return {key: str(value) for key, value in data.items()} if isinstance(data, dict) else data
 
     @model_validator(mode="after")
     def _has_one_place_for_games(self) -> "Protocol":
         games = [step for step in self.path if isinstance(step, Games)]
         if len(games) != 1:
-            raise ValueError("path: exactly one step is {games: ...}; how many it says itself")
-        names = Counter(step.called for step in self.steps)
-        twice = [name for name, count in names.items() if count > 1]
-        if twice:
             raise ValueError(
-                f'path: two steps are called "{twice[0]}"; give one another name, as in '
-                f"{{{twice[0]}: {{name: second, ...}}}}"
+                "path: exactly one step must be {games: ...}; it sets the number of games"
+            )
+        names = Counter(step.called for step in self.steps)
+        duplicates = [name for name, count in names.items() if count > 1]
+        if duplicates:
+            raise ValueError(
+                f'path: two steps have the name "{duplicates[0]}"; rename one, for example '
+                f"{{{duplicates[0]}: {{name: second, ...}}}}"
             )
         return self
 
     @property
     def link(self) -> str:
-        """Where people come to, below the study's address, with what their source puts in.
+        """The relative recruitment link, with the source's placeholders.
 
         >>> Protocol(path=["games"], recruitment={"source": "sona"}).link
         '/?survey_code=%SURVEY_CODE%'
@@ -275,14 +274,16 @@ class Protocol(Value):
         parameters = self.recruitment.parameters
         if self.recruitment.source in ("open", "code"):
             return "/"
-        return "/?" + "&".join(f"{one}={PLACEHOLDERS.get(one, '...')}" for one in parameters)
+        return "/?" + "&".join(
+            f"{parameter}={PLACEHOLDERS.get(parameter, '...')}" for parameter in parameters
+        )
 
     @property
     def steps(self) -> list[Step]:
-        """All steps in the order of the path, those around a game with it."""
+        """All steps in the order of the path, including those around a game."""
         return list(steps_within(self.path))
 
     @property
     def games(self) -> Games:
-        """The step in which people play."""
+        """The step that contains the games."""
         return next(step for step in self.path if isinstance(step, Games))

@@ -1,4 +1,4 @@
-"""Steps: the pages that people come to on the path through a study."""
+"""The steps of a participant's path through a study."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
@@ -12,20 +12,20 @@ from cheaptalk.rules.registry import Registry, is_function
 from cheaptalk.studies.people.items import Item, Words, distinct, in_languages
 
 Failing: TypeAlias = Literal["screened_out", "failed_attention", "go_on"]
-"""What becomes of somebody who does not answer rightly."""
+"""The consequence of a wrong answer."""
 
 
 class Step(Value):
-    """A page, or several.
+    """A step: one or several pages.
 
     Attributes:
-        name: in records; by default what kind of step it is.
-        once: whether those who come again pass it by.
+        name: its name in records; by default the kind of step.
+        once: whether returning participants skip it.
     """
 
     kind: ClassVar[str]
     shorthand: ClassVar[str | None] = None
-    """The key that a list or a text stands for."""
+    """The key that a bare list or text sets."""
 
     name: str = ""
     once: bool = True
@@ -37,11 +37,11 @@ class Step(Value):
 
 
 class Consent(Step):
-    """What people agree to before anything else.
+    """The consent form.
 
     Attributes:
-        text: what they read.
-        statements: each to be ticked.
+        text: the consent text.
+        statements: statements to be ticked.
     """
 
     kind = "consent"
@@ -52,22 +52,22 @@ class Consent(Step):
 
 
 class FirstName(Step):
-    """The name by which the others at a table know somebody: a first name, or a neutral one.
+    """The participant's name in the match: a first name or a neutral one.
 
-    Names stand on people's pages alone: no model reads them, and no match records them.
+    Names appear only on participants' pages: no model reads them, and no match records them.
     """
 
     kind = "first_name"
 
 
 class Instructions(Step):
-    """What is to be done.
+    """The instructions.
 
     Attributes:
-        pages: texts, a page each.
-        game: whether the game is explained, too, in its own words.
-        code_word: is hidden in the last text, and asked for below: who types it has read.
-        otherwise: what becomes of those who do not.
+        pages: texts, one per page.
+        game: whether to include the game's own instructions.
+        code_word: a word in the last text that attentive readers enter below it.
+        on_fail: the consequence of not entering it.
     """
 
     kind = "instructions"
@@ -76,7 +76,7 @@ class Instructions(Step):
     pages: list[Words] = Field(default_factory=list)
     game: bool = False
     code_word: str | None = None
-    otherwise: Failing = "failed_attention"
+    on_fail: Failing = "failed_attention"
     once: bool = False
 
     @model_validator(mode="after")
@@ -87,13 +87,13 @@ class Instructions(Step):
 
 
 class Screening(Step):
-    """Questions that tell who can take part: all answers must be right where one is wanted."""
+    """Screening questions: all answers must be correct."""
 
     kind = "screening"
     shorthand = "items"
 
     items: Annotated[list[Item], Field(min_length=1)]
-    otherwise: Failing = "screened_out"
+    on_fail: Failing = "screened_out"
 
     @model_validator(mode="after")
     def _are_distinct(self) -> "Screening":
@@ -102,10 +102,10 @@ class Screening(Step):
 
 
 class Comprehension(Step):
-    """Questions about the instructions, with what was wrong said after each try.
+    """A comprehension check with feedback after each attempt.
 
     Attributes:
-        tries: how often they may be answered.
+        tries: maximum number of attempts.
     """
 
     kind = "comprehension"
@@ -113,43 +113,43 @@ class Comprehension(Step):
 
     items: Annotated[list[Item], Field(min_length=1)]
     tries: Annotated[int, Field(ge=1, le=10)] = 2
-    otherwise: Failing = "screened_out"
+    on_fail: Failing = "screened_out"
 
     @model_validator(mode="after")
     def _are_distinct(self) -> "Comprehension":
         distinct(self.items, self.kind)
-        if not any(item.right for item in self.items):
-            raise ValueError("comprehension: no item has a right answer")
+        if not any(item.correct for item in self.items):
+            raise ValueError("comprehension: no item has a correct answer")
         return self
 
 
 class Quiz(Step):
-    """A question about the game just played, on what somebody was told there.
+    """A question about what the participant was shown in the game just played.
 
     Attributes:
-        otherwise: what becomes of those who answer wrongly.
-        erase: whether what they did is then deleted.
+        on_fail: the consequence of a wrong answer.
+        erase: whether to delete the participant's data then.
     """
 
     kind = "quiz"
 
-    otherwise: Failing = "failed_attention"
+    on_fail: Failing = "failed_attention"
     erase: bool = False
     once: bool = False
 
 
 MakeQuiz: TypeAlias = Callable[[Game, str, Sequence[Event], Stream], Item]
-"""Makes the question for who sat in a place, of what they were told, its choices in an order drawn
-by luck."""
+"""Makes a question for the participant in a seat from the observed events, with its choices in
+random order."""
 QUIZZES: Registry[MakeQuiz] = Registry("quiz", "cheaptalk.quizzes", is_function)
-"""Makers of quizzes, by the game that they are about."""
+"""Quiz functions by game."""
 
 
 class Survey(Step):
-    """Questions without right answers.
+    """Questions without correct answers.
 
     Attributes:
-        text: what stands before them.
+        text: the introduction.
     """
 
     kind = "survey"
@@ -165,7 +165,7 @@ class Survey(Step):
 
 
 class Debrief(Step):
-    """What people are told in the end."""
+    """The debriefing."""
 
     kind = "debrief"
     shorthand = "text"
@@ -174,15 +174,15 @@ class Debrief(Step):
 
 
 class Attention(Value):
-    """A prompt in the midst of a game, to be answered in time.
+    """An attention check during a game.
 
     Attributes:
-        text: what is asked for.
-        word: what is to be typed.
-        seconds: in which it must be answered.
-        games: in which games it comes, by their numbers.
-        after: it comes so many seconds after a game began, between these two.
-        otherwise: what becomes of those who do not answer.
+        text: the prompt.
+        word: the word to type.
+        seconds: timeout for the answer.
+        games: numbers of the games in which it appears.
+        after: range of seconds after the start of the game.
+        on_fail: the consequence of a missing answer.
     """
 
     text: Words = {  # noqa: RUF012 - frozen
@@ -193,33 +193,33 @@ class Attention(Value):
     seconds: Annotated[float, Field(gt=0, le=3600)] = 60
     games: list[int] = [1]  # noqa: RUF012 - frozen
     after: tuple[float, float] = (20, 120)
-    otherwise: Literal["failed_attention", "go_on"] = "failed_attention"
+    on_fail: Literal["failed_attention", "go_on"] = "failed_attention"
 
 
 class Lobby(Value):
-    """Where people wait for others.
+    """The waiting room.
 
     Attributes:
-        minutes: after which somebody may go, and is paid for having waited.
-        stand_ins: whether programs then take the empty places instead, where they can.
+        minutes: waiting time after which a participant may leave and is paid for waiting.
+        substitutes: whether scripted players then fill the empty seats if possible.
     """
 
     minutes: Annotated[float, Field(gt=0, le=600)] = 10
-    stand_ins: bool = False
+    substitutes: bool = False
 
 
 class Games(Step):
-    """Games, one after the other, each with what comes before and after it.
+    """A sequence of games, each with the steps before and after it.
 
     Attributes:
-        most: in one visit.
-        may_stop: whether people are asked after each whether they go on.
-        same: whether all games of a visit are at tables of one kind, drawn for the first.
-        together: whether those who met in its first game play the others together, too; where one
-            of them has left, the visit of the others ends as when a partner leaves.
+        most: maximum number of games in one visit.
+        may_stop: whether participants may stop after each game.
+        same: whether all games of a visit have the treatment drawn for the first.
+        together: whether the group of the first game stays together; if a member leaves, the visit
+            of the others ends with ``partner_left``.
         before, after: steps around each game.
-        lobby: where they wait for others.
-        attention: prompts while they play.
+        lobby: the waiting room.
+        attention: attention checks during games.
     """
 
     kind = "games"
@@ -238,25 +238,25 @@ class Games(Step):
     @model_validator(mode="after")
     def _holds_no_games(self) -> "Games":
         if self.together and not self.same:
-            raise ValueError("games: together: true goes with same: true, at tables of one kind")
-        if any(isinstance(one, Games) for one in (*self.before, *self.after)):
-            raise ValueError("games: no games stand before or after a game")
-        if any(isinstance(one, Quiz) for one in self.before):
-            raise ValueError("games.before: a quiz is about a game that was played; write it after")
+            raise ValueError("games: together: true requires same: true")
+        if any(isinstance(step, Games) for step in (*self.before, *self.after)):
+            raise ValueError("games: before and after cannot contain games")
+        if any(isinstance(step, Quiz) for step in self.before):
+            raise ValueError("games.before: a quiz is about the game just played; move it to after")
         return self
 
 
 STEPS: dict[str, type[Step]] = {
-    one.kind: one
-    for one in (
+    step_class.kind: step_class
+    for step_class in (
         Consent, FirstName, Screening, Instructions, Comprehension, Games, Quiz, Survey, Debrief,
     )
 }  # fmt: skip
-"""All kinds of steps by name."""
+"""Step classes by kind."""
 
 
 def read_step(data: Any) -> Any:
-    """A step as it is written: its kind, or its kind with its settings.
+    """Parse a step: its kind, or its kind with its settings.
 
     Raises:
         ValueError: there is no such kind.
@@ -266,30 +266,34 @@ def read_step(data: Any) -> Any:
     if isinstance(data, str):
         data = {data: {}}
     if not isinstance(data, Mapping) or len(data) != 1:
-        raise ValueError(f"{shown(data)} is no step; write {{consent: {{text: ...}}}} or another")
+        raise ValueError(
+            f"{shown(data)} is not a step; write, for example, {{consent: {{text: ...}}}}"
+        )
     ((kind, settings),) = data.items()
     if kind not in STEPS:
         raise ValueError(f"there is no step {suggest(str(kind), list(STEPS))}")
-    of = STEPS[kind]
-    if not isinstance(settings, Mapping) or (of.shorthand == "text" and in_languages(settings)):
-        if of.shorthand is None:
-            raise ValueError(f"{kind}: {shown(settings)} are no settings; write a mapping")
-        settings = {of.shorthand: settings}
-    return of.model_validate(dict(settings))
+    step_class = STEPS[kind]
+    if not isinstance(settings, Mapping) or (
+        step_class.shorthand == "text" and in_languages(settings)
+    ):
+        if step_class.shorthand is None:
+            raise ValueError(f"{kind}: {shown(settings)} is not a mapping of settings")
+        settings = {step_class.shorthand: settings}
+    return step_class.model_validate(dict(settings))
 
 
 def write_step(step: Step) -> dict[str, Any]:
-    """A step as it is read."""
+    """Convert a step to plain data."""
     return {step.kind: step.model_dump(mode="json", exclude_defaults=True)}
 
 
 AnyStep = Annotated[Step, BeforeValidator(read_step), PlainSerializer(write_step)]
-"""A step of any kind, by its kind."""
+"""A step of any kind."""
 Games.model_rebuild()
 
 
 def steps_within(steps: list[Step]) -> Iterator[Step]:
-    """All steps in the order of the path, those around a game with it."""
+    """Yield all steps in the order of the path, including those around a game."""
     for step in steps:
         if isinstance(step, Games):
             yield from step.before

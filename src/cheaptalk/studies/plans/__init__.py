@@ -1,1 +1,1 @@
-"""The plan of a study: who meets whom, on which deals."""
+"""The plan of a study: which players meet on which instances."""

@@ -1,4 +1,4 @@
-"""Changes of a study: what running a plan does to the matches that a store has of it."""
+"""Compare a plan with the matches of its study in a store."""
 
 from contextlib import suppress
 from typing import NamedTuple
@@ -11,14 +11,14 @@ from cheaptalk.studies.study import parse_study
 
 
 class StudyChanges(NamedTuple):
-    """How a plan differs from what a store has of its study.
+    """The differences between a plan and its stored study.
 
     Attributes:
-        study: its name.
-        differences: what is written otherwise, a sentence each: first the plan, then the store.
-        recorded: the study's matches in the store.
-        set_aside: those of them that running the plan would set aside.
-        planned: matches of the plan.
+        study: the study's name.
+        differences: differing settings, one sentence each: first the plan, then the store.
+        recorded: number of the study's matches in the store.
+        set_aside: number of them that running the plan would supersede.
+        planned: number of matches in the plan.
     """
 
     study: str
@@ -29,37 +29,38 @@ class StudyChanges(NamedTuple):
 
     @property
     def line(self) -> str | None:
-        """What running the plan does to the matches, in words; None where it only goes on.
+        """The effect of running the plan on recorded matches; None if it only resumes.
 
-        >>> StudyChanges("small", ["seed is 1; what is stored has 0"], 4, 3, 6).line
-        '3 of its 4 recorded matches would be set aside, and 5 would be new'
+        >>> StudyChanges("small", ["seed is 1 (stored: 0)"], 4, 3, 6).line
+        '3 of its 4 recorded matches would be superseded, and 5 would be new'
         """
         new = self.planned - (self.recorded - self.set_aside)
         if self.set_aside:
             recorded = counted(self.recorded, "recorded match")
             return (
-                f"{self.set_aside:,} of its {recorded} would be set aside, and {new:,} would be new"
+                f"{self.set_aside:,} of its {recorded} would be superseded, and {new:,} would "
+                f"be new"
             )
         if self.differences and self.recorded:
-            return f"its {counted(self.recorded, 'recorded match')} stay, and {new:,} are new"
+            return f"its {counted(self.recorded, 'recorded match')} are kept, and {new:,} are new"
         return None
 
 
 def changes(planned: Plan, store: Store) -> StudyChanges:
-    """What running a plan would change about its study in a store; nothing is written."""
+    """Return how running a plan would change its stored study, without writing anything."""
     name = planned.study.name
     try:
         spec = store.study(name, counted=False).spec
     except StoreError:
         return StudyChanges(name, [], 0, 0, len(planned.matches))
-    written = planned.study.written()
-    if spec != written:
+    current = planned.study.written()
+    if spec != current:
         with suppress(CheaptalkError):  # one imported, or of another version, is compared as it is
             spec = parse_study(spec, name).written()
-    found = list(differences(written, spec))
+    differing = list(differences(current, spec))
     playable = {configuration.digest for configuration in planned.matches.configurations()}
-    recorded, aside = store.count_members(name), 0
-    same = not found and store.configurations(name) <= playable
-    if recorded and planned.whole and not same:  # else the ids of a plan need not be looked at
-        aside = recorded - store.count_members(name, (match.id for match in planned.matches))
-    return StudyChanges(name, found, recorded, aside, len(planned.matches))
+    recorded, superseded = store.count_members(name), 0
+    unchanged = not differing and store.configurations(name) <= playable
+    if recorded and planned.whole and not unchanged:  # else the ids of a plan need not be looked at
+        superseded = recorded - store.count_members(name, (match.id for match in planned.matches))
+    return StudyChanges(name, differing, recorded, superseded, len(planned.matches))

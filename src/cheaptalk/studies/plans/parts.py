@@ -1,4 +1,4 @@
-"""A part of a study's plan: some of its games, or a few matches, to try it cheaply."""
+"""Select a part of a plan: some games, or a few matches for a cheap trial."""
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
@@ -15,27 +15,28 @@ from cheaptalk.studies.plans.plan import Plan
 from cheaptalk.studies.study import StudyError
 
 GOLDEN = (5**0.5 - 1) / 2
-"""The share of a circle by which to step on, so that any first steps end far apart."""
+"""The golden-ratio step, which spreads any first steps evenly over a circle."""
 FEW = 1_000
-"""Matches that are looked up at once: mostly no more are wanted."""
+"""Matches per status query."""
 T = TypeVar("T")
 
 
 def part(
     planned: Plan, store: Store | None, *, games: Collection[str] = (), limit: int | None = None
 ) -> Plan:
-    """The part of a plan that is of some games, or a few matches that have not ended yet.
+    """Restrict a plan to some games or to a few matches that have not ended.
 
-    A few are spread. Matches that were begun come first; then the games take turns, and in each its
-    configurations; in these every pairing plays on the first deal before any plays on the next.
+    A few matches are spread over the plan. Matches in progress come first; then games alternate,
+    and within each game its configurations. Every pairing plays on an instance before the next
+    instance.
 
     Args:
-        store: where matches may have ended already; None where there is no store yet.
-        games: names of games; none for all.
-        limit: the most matches, 1 at least; None for all.
+        store: the store of ended matches; None if there is none yet.
+        games: names of games; empty for all.
+        limit: maximum number of matches, at least 1; None for all.
 
     Returns:
-        A plan that knows of the whole: running it leaves the rest of the study to later runs.
+        A plan that refers to the full plan: running it leaves the remaining matches to later runs.
 
     Raises:
         StudyError: the study has no such game.
@@ -44,70 +45,74 @@ def part(
     if games:
         matches = _of_games(matches, games)
     if limit is not None:
-        some = _unsettled(chain(_begun(matches, store), spread(matches)), store)
-        matches = PlannedMatches(more=islice(some, limit))
+        unsettled = _without_settled(chain(_begun(matches, store), spread(matches)), store)
+        matches = PlannedMatches(extra=islice(unsettled, limit))
     return Plan(planned.study, matches, within=planned)
 
 
 def _of_games(matches: PlannedMatches, games: Collection[str]) -> PlannedMatches:
-    names = list(dict.fromkeys(one.configuration.game.name for one in matches.groups()))
+    names = list(dict.fromkeys(group.configuration.game.name for group in matches.groups()))
     for game in games:
         if game not in names:
             raise StudyError(f"the study has no game {suggest(game, names)}")
     return PlannedMatches(
         [block for block in matches.blocks if block.configuration.game.name in games],
-        [match for match in matches.more if match.configuration.game.name in games],
+        [match for match in matches.extra if match.configuration.game.name in games],
     )
 
 
 def _begun(matches: PlannedMatches, store: Store | None) -> Iterator[PlannedMatch]:
-    """The matches of which the store has calls, in order: much of them may be paid for."""
+    """Yield matches with recorded calls, which may be largely paid for."""
     begun = store.with_open_calls() if store is not None else set()
     for match in matches if begun else ():
         if match.id in begun:
             yield match
 
 
-def _unsettled(matches: Iterable[PlannedMatch], store: Store | None) -> Iterator[PlannedMatch]:
-    """Those that have not ended, each once."""
+def _without_settled(
+    matches: Iterable[PlannedMatch], store: Store | None
+) -> Iterator[PlannedMatch]:
+    """Yield the matches that have not ended, each once."""
     seen = set[str]()
-    for some in chunks(matches, FEW):
-        known = store.statuses(match.id for match in some) if store is not None else {}
-        for match in some:
-            if match.id not in seen and known.get(match.id) not in SETTLED:
+    for batch in chunks(matches, FEW):
+        statuses = store.statuses(match.id for match in batch) if store is not None else {}
+        for match in batch:
+            if match.id not in seen and statuses.get(match.id) not in SETTLED:
                 seen.add(match.id)
                 yield match
 
 
 def spread(matches: PlannedMatches) -> Iterator[PlannedMatch]:
-    """All matches, in an order of which any beginning meets as much as it can."""
+    """Yield all matches in an order whose prefixes cover as many pairings as possible."""
     games: dict[str, list[Iterator[PlannedMatch]]] = {}
     for block in matches.blocks:
         blocks = games.setdefault(block.configuration.game.name, [])
-        blocks.append(_by_deals(block, len(blocks)))
-    return chain(_in_turn(map(_in_turn, games.values())), matches.more)
+        blocks.append(_by_instances(block, len(blocks)))
+    return chain(_in_turn(map(_in_turn, games.values())), matches.extra)
 
 
-def _by_deals(block: Block, number: int) -> Iterator[PlannedMatch]:
-    """A configuration's matches: every pairing on a deal before the next deal.
+def _by_instances(block: Block, number: int) -> Iterator[PlannedMatch]:
+    """Yield a configuration's matches: every pairing on an instance before the next instance.
 
     Args:
-        number: of the configuration: the next one begins with other pairings.
+        number: index of the configuration, which determines the first pairing.
     """
-    if block.drawn is not None:
-        yield from (block.match(block.drawn[one]) for one in _apart(len(block.drawn), number))
+    if block.sampled is not None:
+        yield from (
+            block.match(block.sampled[index]) for index in _dispersed(len(block.sampled), number)
+        )
         return
     rows = len(block.seatings)
     for repeat in range(block.repeats):
-        for deal in range(len(block.deals)):
-            for row in _apart(rows, number):
-                yield block.match((deal * rows + row) * block.repeats + repeat)
+        for instance in range(len(block.instances)):
+            for row in _dispersed(rows, number):
+                yield block.match((instance * rows + row) * block.repeats + repeat)
 
 
-def _apart(count: int, offset: int) -> Iterator[int]:
-    """The numbers below a count, each once, with neighbours far apart; offsets begin far apart too.
+def _dispersed(count: int, offset: int) -> Iterator[int]:
+    """Permute the numbers below a count so that neighbours, and starts of offsets, are far apart.
 
-    >>> list(_apart(9, 0))
+    >>> list(_dispersed(9, 0))
     [0, 7, 5, 3, 1, 8, 6, 4, 2]
     """
     step = round(count * GOLDEN)
@@ -118,10 +123,10 @@ def _apart(count: int, offset: int) -> Iterator[int]:
 
 
 def _in_turn(sources: Iterable[Iterator[T]]) -> Iterator[T]:
-    """One of each source in turn, until all are at their end."""
+    """Interleave sources until all are exhausted."""
     waiting = deque(map(iter, sources))
     while waiting:
         source = waiting.popleft()
-        for one in islice(source, 1):
-            yield one
+        for item in islice(source, 1):
+            yield item
             waiting.append(source)

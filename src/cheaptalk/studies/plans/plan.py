@@ -1,4 +1,4 @@
-"""The plan of a study: every match it consists of, before anything runs."""
+"""The plan of a study: all its matches, before it runs."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from cheaptalk.records import Store, StoreError, StudySummary
-from cheaptalk.records.identity import written_deal_digest
+from cheaptalk.records.identity import written_instance_digest
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store.reader import chunks
 from cheaptalk.rules import Chance, CheaptalkError, counted
@@ -17,9 +17,9 @@ from cheaptalk.studies.factors import CrossedEntry, crossed_entries
 from cheaptalk.studies.plans.matches import (
     Block,
     Configuration,
-    Dealt,
     Group,
-    NumberedDeals,
+    NumberedInstances,
+    PlannedInstance,
     PlannedMatch,
     PlannedMatches,
     match_of,
@@ -29,9 +29,9 @@ from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.study import LARGEST, Pairing, Sample, Study, StudyError, parse_study
 
 MOST_COMPARED = 5_000_000
-"""Matches of one configuration that stands twice: each is held in memory to be found again."""
+"""Maximum matches of a configuration that is listed twice, because their ids are held in memory."""
 SHOWN = 20
-"""Seatings of a plan that a notebook shows."""
+"""Maximum number of seatings shown in a notebook."""
 
 
 @dataclass
@@ -40,11 +40,11 @@ class Plan:
 
     Attributes:
         study: the study.
-        matches: every match, in order; each is made when it is asked for.
-        idle: players who can sit at no table of some game, as (label, game).
-        unseated: players whom no pairing seats anywhere, by label.
-        whole: whether these are all matches of the study. Only then does a run set others aside.
-        within: the plan of the whole study, where this is a part of it that was chosen for a run.
+        matches: all matches in order, created on demand.
+        idle: players who cannot play some game, as (label, game).
+        unseated: labels of players in no pairing.
+        whole: whether these are all matches of the study. Only then does a run supersede others.
+        within: the plan of the full study, if this is a part of it.
     """
 
     study: Study
@@ -56,8 +56,8 @@ class Plan:
 
     @classmethod
     def of(cls, study: Study, matches: Sequence[PlannedMatch]) -> "Plan":
-        """Some matches of a study; running them sets no others aside."""
-        return cls(study, PlannedMatches(more=matches))
+        """Create a plan of some matches of a study; running it supersedes no others."""
+        return cls(study, PlannedMatches(extra=matches))
 
     def __repr__(self) -> str:
         return brief(self, f"{self.study.name}, {counted(len(self.matches), 'match')}")
@@ -80,67 +80,72 @@ class Plan:
 
     @property
     def crossings(self) -> list[str]:
-        """The factors of players and their levels, a line for each crossed entry."""
+        """The factors of players and their levels, one line per crossed entry."""
         return [str(entry) for entry in self.crossed]
 
     @property
     def absences(self) -> list[str]:
-        """Who does not play everywhere, a sentence each."""
+        """Players that do not play every game, one sentence each."""
         idle = [f"{label} does not play {game}" for label, game in self.idle]
-        return idle + [f"{label} plays nowhere: no pairing seats it" for label in self.unseated]
+        return idle + [f"{label} plays no game: no pairing includes it" for label in self.unseated]
 
     def counts(self) -> Counter[tuple[str, tuple[str, ...]]]:
-        """Matches by game and seating."""
-        found: Counter[tuple[str, tuple[str, ...]]] = Counter()
+        """Count matches by game and seating."""
+        counts: Counter[tuple[str, tuple[str, ...]]] = Counter()
         for group in self.matches.groups():
             labels = tuple(player.label for player in group.seating)
-            found[group.configuration.game.name, labels] += group.matches
-        return found
+            counts[group.configuration.game.name, labels] += group.matches
+        return counts
 
     def configurations(self) -> dict[str, int]:
-        """Configurations of each game."""
-        used = {one.digest: one for one in self.matches.configurations()}
-        return dict(Counter(one.game.name for one in used.values()))
+        """Count configurations by game."""
+        used = {
+            configuration.digest: configuration for configuration in self.matches.configurations()
+        }
+        return dict(Counter(configuration.game.name for configuration in used.values()))
 
     def players(self) -> dict[str, Seated]:
-        """Everyone who sits down, by digest."""
+        """Return all players by digest."""
         groups = self.matches.first_groups()
         return {player.digest: player for group in groups for player in group.seating}
 
     def seats(self) -> dict[tuple[str, Seated], Group]:
-        """Everyone who sits down at a game, by its name, with their first matches."""
-        found: dict[tuple[str, Seated], Group] = {}
+        """Return the first group of each player in each game, by game name and player."""
+        groups: dict[tuple[str, Seated], Group] = {}
         for group in self.matches.first_groups():
             for player in group.seating:
-                found.setdefault((group.configuration.game.name, player), group)
-        return found
+                groups.setdefault((group.configuration.game.name, player), group)
+        return groups
 
 
-DealtConfiguration: TypeAlias = tuple[Configuration, Sequence[Dealt], Pairing | Sample]
-"""A configuration with its deals and the pairing of those who meet on them."""
+PlannedConfiguration: TypeAlias = tuple[Configuration, Sequence[PlannedInstance], Pairing | Sample]
+"""A configuration with its instances and its pairing."""
 
 
 def plan(
-    study: Study | Path | str, tables: Sequence[tuple[Configuration, Sequence[Dealt]]] = ()
+    study: Study | Path | str,
+    tables: Sequence[tuple[Configuration, Sequence[PlannedInstance]]] = (),
 ) -> Plan:
-    """Lay out all matches of a study.
+    """Plan all matches of a study.
 
     Args:
         study: the study, its file or a preset's name.
-        tables: configurations with their deals, for a study that takes them from another.
+        tables: configurations with their instances, for a study with ``instances_from``.
 
     Raises:
-        StudyError: nobody can play a game, or a listed player is not on the roster.
+        StudyError: a game has no player, or a listed player is not on the roster.
     """
     study = study_of(study)
-    if study.deals_from is None:
-        dealt = _tables(study)
+    if study.instances_from is None:
+        configurations = _tables(study)
     else:
-        dealt = [(*table, study.pairing) for table in tables]
-    seated = seat_everyone(study, [(one.game, pairing) for one, _, pairing in dealt])
+        configurations = [(*table, study.pairing) for table in tables]
+    seated = seat_everyone(
+        study, [(configuration.game, pairing) for configuration, _, pairing in configurations]
+    )
     blocks = [
-        Block(configuration, deals, rows, study.repeats)
-        for (configuration, deals, _), rows in zip(dealt, seated.rows, strict=True)
+        Block(configuration, instances, rows, study.repeats)
+        for (configuration, instances, _), rows in zip(configurations, seated.rows, strict=True)
     ]
     _not_too_many(sum(block.possible for block in blocks))
     if isinstance(study.pairing, Sample):
@@ -150,161 +155,177 @@ def plan(
 
 
 def _not_too_many(matches: int) -> None:
-    """Refuse more matches than anybody can play."""
+    """Check the number of matches against :data:`LARGEST`."""
     if matches > LARGEST:
         raise StudyError(
-            f"deals: {matches:,} matches are possible, more than {LARGEST:,}; "
-            "play fewer deals or repeats, or several studies"
+            f"instances: {matches:,} matches are possible, more than {LARGEST:,}; "
+            "use fewer instances or repeats, or several studies"
         )
 
 
-def _tables(study: Study) -> list[DealtConfiguration]:
-    dealt: list[DealtConfiguration] = []
+def _tables(study: Study) -> list[PlannedConfiguration]:
+    tables: list[PlannedConfiguration] = []
     listed = [(grid, grid.configurations()) for grid in study.games]
-    _not_too_many(sum(len(games) * (grid.deals or study.deals) for grid, games in listed))
+    _not_too_many(sum(len(games) * (grid.instances or study.instances) for grid, games in listed))
     for grid, games in listed:
         for game in games:
             configuration = Configuration(game)
-            place = f"{study.seed}/{configuration.digest}"
-            deals = NumberedDeals(place, grid.deals or study.deals)
-            dealt.append((configuration, deals, grid.pairing or study.pairing))
-    return dealt
+            prefix = f"{study.seed}/{configuration.digest}"
+            instances = NumberedInstances(prefix, grid.instances or study.instances)
+            tables.append((configuration, instances, grid.pairing or study.pairing))
+    return tables
 
 
 def _distinct(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Blocks without the matches that an earlier block of the same configuration has."""
+    """Yield blocks without the matches of earlier blocks of the same configuration."""
     earlier: dict[str, list[Block]] = {}
     for block in blocks:
-        same = earlier.setdefault(block.configuration.digest, [])
-        if same:
-            _comparable([*same, block])
-            known = {one.match(place).id for one in same for place in one.places()}
+        previous = earlier.setdefault(block.configuration.digest, [])
+        if previous:
+            _comparable([*previous, block])
+            known_ids = {
+                previous_block.match(position).id
+                for previous_block in previous
+                for position in previous_block.positions()
+            }
             yield block.only(
-                place for place in block.places() if block.match(place).id not in known
+                position
+                for position in block.positions()
+                if block.match(position).id not in known_ids
             )
         else:
             yield block
-        same.append(block)
+        previous.append(block)
 
 
 def _comparable(blocks: Sequence[Block]) -> None:
-    """Refuse a configuration that stands twice with more matches than can be told apart."""
+    """Check that a configuration listed twice has few enough matches to compare."""
     if sum(map(len, blocks)) > MOST_COMPARED:
         game = blocks[0].configuration.game
         raise StudyError(
-            f"games: a configuration of {game.name} stands twice, with more than "
-            f"{MOST_COMPARED:,} matches; write it once"
+            f"games: a configuration of {game.name} is listed twice, with more than "
+            f"{MOST_COMPARED:,} matches; list it once"
         )
 
 
 def _sampled(total: int, blocks: Sequence[Block], chance: Chance) -> list[Block]:
-    """Matches drawn without replacement, as evenly over configurations as the numbers allow."""
-    wanted = _spread(total, [block.possible for block in blocks], chance)
-    drawn = []
-    for block, count in zip(blocks, wanted, strict=True):
+    """Sample matches without replacement, as evenly over configurations as possible."""
+    counts = _spread(total, [block.possible for block in blocks], chance)
+    sampled = []
+    for block, count in zip(blocks, counts, strict=True):
         if count < block.possible:
             block = block.sample(count, partial(chance, "seatings", block.configuration.digest))
-        drawn.append(block)
-    return drawn
+        sampled.append(block)
+    return sampled
 
 
 def _spread(total: int, rooms: Sequence[int], chance: Chance) -> list[int]:
-    """Spread a number over rooms of limited size as evenly as can be."""
+    """Distribute a number over rooms of limited size as evenly as possible."""
     if total > sum(rooms):
         raise StudyError(
-            f"pairing.sample: {counted(total, 'match')} asked, only {sum(rooms):,} are possible"
+            f"pairing.sample: {counted(total, 'match')} requested, but only {sum(rooms):,} are "
+            f"possible"
         )
-    taken = [0] * len(rooms)
-    open_rooms = [place for place, room in enumerate(rooms) if room]
+    counts = [0] * len(rooms)
+    open_rooms = [index for index, room in enumerate(rooms) if room]
     while total:
-        share, rest = divmod(total, len(open_rooms))
-        lucky = set(chance("rest", total).shuffled(open_rooms)[:rest])
-        for place in open_rooms:
-            more = min(rooms[place] - taken[place], share + (place in lucky))
-            taken[place] += more
-            total -= more
-        open_rooms = [place for place in open_rooms if taken[place] < rooms[place]]
-    return taken
+        share, remainder = divmod(total, len(open_rooms))
+        lucky = set(chance("rest", total).shuffled(open_rooms)[:remainder])
+        for index in open_rooms:
+            increase = min(rooms[index] - counts[index], share + (index in lucky))
+            counts[index] += increase
+            total -= increase
+        open_rooms = [index for index in open_rooms if counts[index] < rooms[index]]
+    return counts
 
 
-def redealt(planned: Plan, store: Store) -> list[PlannedMatch]:
-    """The matches that replace played ones on fresh deals and are not in the plan yet.
+def replaced(planned: Plan, store: Store) -> list[PlannedMatch]:
+    """Return the replacement matches that are not in the plan yet.
 
-    A fresh deal is drawn with the first one's seed and a number behind it, so that it is the same
-    however often, and in whatever order, a study is run; all who are dealt afresh in place of one
-    deal meet on the same fresh one.
+    A replacement instance is drawn with the original seed plus a number, so that it does not depend
+    on the number or order of runs. All replacements for one instance share the same new instance.
     """
     unanswered = planned.study.unanswered
-    if not unanswered.redeal:
+    if not unanswered.replace:
         return []
-    known = {match.id for match in planned.matches.more}
-    found: dict[str, PlannedMatch] = {}
+    planned_ids = {match.id for match in planned.matches.extra}
+    replacements: dict[str, PlannedMatch] = {}
     latest: Sequence[PlannedMatch] = planned.matches
     while latest:
         latest = [
-            match_of(one.configuration, one.dealt.afresh(), one.seating, one.repeat)
-            for one, kinds in _kinds(latest, store)
-            if one.dealt.redeals < unanswered.redeals and unanswered.of(kinds) == "redeal"
+            match_of(
+                match.configuration,
+                match.planned_instance.replacement(),
+                match.seating,
+                match.repeat,
+            )
+            for match, kinds in _kinds(latest, store)
+            if match.planned_instance.replacements < unanswered.max_replacements
+            and unanswered.of(kinds) == "replace"
         ]
-        found |= {match.id: match for match in latest if match.id not in known}
-    return list(found.values())
+        replacements |= {match.id: match for match in latest if match.id not in planned_ids}
+    return list(replacements.values())
 
 
 def _kinds(
     matches: Iterable[PlannedMatch], store: Store
 ) -> Iterator[tuple[PlannedMatch, dict[str, dict[str, int]]]]:
-    """Matches with the kinds of the answers that the store has of them."""
-    for some in chunks(matches):
-        kinds = store.kinds([match.id for match in some])
-        yield from ((match, kinds.get(match.id, {})) for match in some)
+    """Yield matches with the kinds of their recorded answers."""
+    for batch in chunks(matches):
+        kinds = store.kinds([match.id for match in batch])
+        yield from ((match, kinds.get(match.id, {})) for match in batch)
 
 
 def lay_out(study: Study, store: Store | None) -> Plan:
-    """The plan of a study; one that takes its deals from another finds them in the store.
+    """Plan a study, including replacement matches and instances from other studies in the store.
 
     Raises:
-        StudyError: it cannot be laid out.
-        OtherVersion: an earlier match was dealt under other rules than those installed.
+        StudyError: it cannot be planned.
+        OtherVersion: an earlier match used other rules than those installed.
     """
-    if study.deals_from is None:
+    if study.instances_from is None:
         planned = plan(study)
         if store is not None:
-            planned.matches.extend(redealt(planned, store))
+            planned.matches.extend(replaced(planned, store))
         return planned
     if store is None:
         raise StudyError(
-            f'deals_from: there is no store to take "{study.deals_from}" from; name it with --store'
+            f'instances_from: there is no store with "{study.instances_from}"; name it with --store'
         )
-    tables = list(_tables_of(store, study.deals_from))
+    tables = list(_tables_of(store, study.instances_from))
     if not tables:
-        raise StudyError(f'deals_from: "{study.deals_from}" has no finished match in {store.name}')
+        raise StudyError(
+            f'instances_from: "{study.instances_from}" has no finished match in {store.name}'
+        )
     return plan(study, tables)
 
 
-def _tables_of(store: Store, name: str) -> Iterator[tuple[Configuration, list[Dealt]]]:
-    """The configurations of a study with the deals and turn orders it was played on."""
+def _tables_of(store: Store, name: str) -> Iterator[tuple[Configuration, list[PlannedInstance]]]:
+    """Yield the configurations of a study with its recorded instances and turn orders."""
     try:
         store.study(name)
     except StoreError as error:
-        raise StudyError(f"deals_from: {error}") from None
-    found: dict[str, tuple[Configuration, dict[tuple[str, str], Dealt]]] = {}
+        raise StudyError(f"instances_from: {error}") from None
+    configurations: dict[str, tuple[Configuration, dict[tuple[str, str], PlannedInstance]]] = {}
     for record in store.records(name, bodies=True):
         if record.status not in SETTLED:
             continue
         configuration = Configuration(record.rules)
-        _, deals = found.setdefault(configuration.digest, (configuration, {}))
-        deal = record.table().deal
-        name = written_deal_digest(deal.model_dump(mode="json"))
-        dealt = Dealt(f"{record.deal_key}:{name}", record.body["seed"], deal)
-        deals.setdefault((dealt.key, dealt.seed), dealt)
-    for configuration, deals in found.values():
-        yield configuration, list(deals.values())
+        _, instances = configurations.setdefault(configuration.digest, (configuration, {}))
+        instance = record.table().instance
+        name = written_instance_digest(instance.model_dump(mode="json"))
+        planned_instance = PlannedInstance(
+            f"{record.instance_key}:{name}", record.body["seed"], instance
+        )
+        instances.setdefault((planned_instance.key, planned_instance.seed), planned_instance)
+    for configuration, instances in configurations.values():
+        yield configuration, list(instances.values())
 
 
 def planned_count(summary: StudySummary, store: Store) -> int | None:
-    """How many matches a study in the store consists of; None where that cannot be said.
+    """Return the number of matches of a stored study; None if unknown.
 
-    A run counts them; a study that only earlier versions ran is laid out again.
+    Runs record it; a study that only earlier versions ran is planned again.
     """
     if summary.planned is not None or "players" not in summary.spec:
         return summary.planned

@@ -1,4 +1,4 @@
-"""Who meets whom: the seatings that a study's roster and pairing make at each game."""
+"""The seatings of each game, given a study's roster and pairing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from cheaptalk.studies.study import (
 
 @dataclass(frozen=True, eq=False)
 class Seated:
-    """A player as it sits down: what the study calls it, and its settings."""
+    """A player in a seat: its label and its settings."""
 
     label: str
     spec: SeatSpec
@@ -41,27 +41,27 @@ class Seated:
         return self.spec.instant
 
     @cached_property
-    def asked(self) -> bool:
-        """Whether it is a model or a person, of whom an answer may not come."""
+    def may_fail(self) -> bool:
+        """Whether it is a model or a person, whose answer may be missing or invalid."""
         return self.spec.may_fail
 
 
 Seats: TypeAlias = dict[str, Seated]
-"""One player in every place that it can take at a game."""
+"""A player by each seat of a game that it can fill."""
 Rows: TypeAlias = list[tuple[Seated, ...]]
-"""Seatings, each in the order of a game's places."""
+"""Seatings, each in the order of a game's seats."""
 TableKind: TypeAlias = tuple[str, tuple[str, ...], str]
-"""What decides who can sit at a table: a game, its places, of which configurations of one game may
-have different ones, and its parameters where a player goes by them."""
+"""The facts that determine who can play: a game, its seats, and its parameters if a player depends
+on them."""
 
 
 class Seatings(NamedTuple):
-    """A study's roster, seated.
+    """The seatings of a study.
 
     Attributes:
-        rows: the seatings of each table.
-        idle: players who can sit at no table of some game, as (label, game).
-        unseated: players whom no pairing seats anywhere, by label.
+        rows: the seatings of each configuration.
+        idle: players who cannot play some game, as (label, game).
+        unseated: labels of players in no pairing.
     """
 
     rows: list[Rows]
@@ -70,19 +70,19 @@ class Seatings(NamedTuple):
 
 
 def seat_everyone(study: Study, tables: Sequence[tuple[Game, Pairing | Sample]]) -> Seatings:
-    """Seat a study's roster at its games.
+    """Assign the players of a study to the seats of its games.
 
     Raises:
-        StudyError: a player or a listed seating can sit nowhere, nobody can play a game, two
-            labels stand for one player, or there are too many seatings to list.
+        StudyError: a player or a listed seating fits no game, a game has no player, two labels
+            denote the same player, or there are too many seatings.
     """
     exact = any(entry.form.exact for entry in study.players.values())
 
     def kind_of(game: Game) -> TableKind:
-        return game.name, tuple(game.places), game.model_dump_json() if exact else ""
+        return game.name, tuple(game.seats), game.model_dump_json() if exact else ""
 
     kinds = {kind_of(game): game for game, _ in tables}
-    _known_parts(study, list(kinds.values()))
+    _check_parts(study, list(kinds.values()))
     named: dict[TableKind, set[str]] = {}
     for game, pairing in tables:
         labels = chain.from_iterable(pairing) if isinstance(pairing, list) else study.players
@@ -99,67 +99,67 @@ def seat_everyone(study: Study, tables: Sequence[tuple[Game, Pairing | Sample]])
     names = list(dict.fromkeys(name for name, *_ in kinds))
     idle = [
         (label, name) for name in names for label in study.players
-        if not any(seats[label] for (other, *_), seats in able.items() if other == name)
+        if not any(seats[label] for (game_name, *_), seats in able.items() if game_name == name)
     ]  # fmt: skip
     for label, entry in study.players.items():
         if all((label, name) in idle for name in names):  # most likely a misspelt strategy
             raise StudyError(f"players.{label}: {entry.form.why_idle(names)}")
-    made: dict[tuple[TableKind, str], Rows] = {}
+    seatings: dict[tuple[TableKind, str], Rows] = {}
     for game, pairing in tables:
         key = kind_of(game), str(pairing)
-        if key not in made:
-            made[key] = _seatings(pairing, study.swap, game, able[key[0]])
-    _listed_sit(study, [pairing for _, pairing in tables], list(made.values()), names)
+        if key not in seatings:
+            seatings[key] = _seatings(pairing, study.swap, game, able[key[0]])
+    _check_listed(study, [pairing for _, pairing in tables], list(seatings.values()), names)
     seated: set[str] = set()
-    for (kind, _), rows in made.items():
+    for (kind, _), rows in seatings.items():
         if not rows:
             raise StudyError(f"players: no seating of the roster can play {kind[0]}")
         players = dict.fromkeys(chain.from_iterable(rows))
-        _no_doubles(kind[0], players)
+        _check_distinct(kind[0], players)
         for player in players:
-            _still_is(player)
+            _check_unchanged(player)
         seated.update(player.label for player in players)
     return Seatings(
-        [made[kind_of(game), str(pairing)] for game, pairing in tables], idle,
+        [seatings[kind_of(game), str(pairing)] for game, pairing in tables], idle,
         [label for label in study.players if label not in seated],
     )  # fmt: skip
 
 
-def _known_parts(study: Study, games: Sequence[Game]) -> None:
-    """Refuse strategies for a role or place that no configuration of the game has."""
+def _check_parts(study: Study, games: Sequence[Game]) -> None:
+    """Check that strategies are assigned to existing roles and seats."""
     for name in {game.name for game in games}:
-        one_name = [game for game in games if game.name == name]
-        known = list(dict.fromkeys(chain(one_name[0].roles, *(game.places for game in one_name))))
-        what = "role" if known == list(one_name[0].roles) else "role or place"
+        variants = [game for game in games if game.name == name]
+        parts = list(dict.fromkeys(chain(variants[0].roles, *(game.seats for game in variants))))
+        kind = "role" if parts == list(variants[0].roles) else "role or seat"
         for label, entry in study.players.items():
             for part in entry.parts(name):
-                if part not in known:
+                if part not in parts:
                     raise StudyError(
-                        f"players.{label}: unknown {what} {suggest(str(part), known)} of {name}"
+                        f"players.{label}: unknown {kind} {suggest(str(part), parts)} of {name}"
                     )
 
 
 def _seats(study: Study, label: str, game: Game) -> Seats:
-    """A player in every place that it can take; one object where it is the same player."""
+    """Return a player for every seat that it can fill; equal players are one object."""
     seats: Seats = {}
-    alike: dict[str, Seated] = {}
-    for place in game.places:
+    distinct: dict[str, Seated] = {}
+    for seat in game.seats:
         try:
-            spec = study.players[label].seat(game, place)
+            spec = study.players[label].seat(game, seat)
         except ValidationError as error:
             problem = f"players.{label}: {first_problem(error)}"
             advice = crossing_advice({label: study.players[label].written()}, problem)
             raise StudyError(problem + advice) from None
         except (CheaptalkError, ValueError) as error:
-            raise StudyError(f"{_where(study, label, game)}: {error}") from None
+            raise StudyError(f"{_setting_path(study, label, game)}: {error}") from None
         if spec is not None:
             seated = Seated(label, spec)
-            seats[place] = alike.setdefault(seated.digest, seated)
+            seats[seat] = distinct.setdefault(seated.digest, seated)
     return seats
 
 
-def _where(study: Study, label: str, game: Game) -> str:
-    """Where a setting stands that does not go with a game: with all models, or with the player."""
+def _setting_path(study: Study, label: str, game: Game) -> str:
+    """Return the path of an incompatible setting: ``models`` or the player's entry."""
     spec = study.players[label].form
     if not isinstance(spec, ModelSeat):
         return f"players.{label}"
@@ -168,7 +168,7 @@ def _where(study: Study, label: str, game: Game) -> str:
         if getattr(shared, key) == getattr(spec, key):
             try:
                 spec.model_copy(update={key: ModelSeat.model_fields[key].default}).seat(
-                    game, next(iter(game.places))
+                    game, next(iter(game.seats))
                 )
             except (UnknownName, ValueError):
                 continue
@@ -180,15 +180,13 @@ def _seatings(pairing: Pairing | Sample, swap: bool, game: Game, able: Mapping[s
     if isinstance(pairing, list):
         return _listed(pairing, swap, game, able)
     if pairing == "self":
-        whole = [seats for seats in able.values() if set(seats) == set(game.places)]
-        return [tuple(seats[place] for place in game.places) for seats in whole]
-    candidates = [
-        [seats[place] for seats in able.values() if place in seats] for place in game.places
-    ]
+        complete = [seats for seats in able.values() if set(seats) == set(game.seats)]
+        return [tuple(seats[seat] for seat in game.seats) for seats in complete]
+    candidates = [[seats[seat] for seats in able.values() if seat in seats] for seat in game.seats]
     number = prod(map(len, candidates))
     if number > MOST_SEATINGS:
         raise StudyError(
-            f"pairing: the roster fills the {len(game.places)} places of {game.name} in "
+            f"pairing: the roster fills the {len(game.seats)} seats of {game.name} in "
             f"{number:,} ways, more than {MOST_SEATINGS:,}; list the seatings, write self, or name "
             "fewer players"
         )
@@ -201,66 +199,66 @@ def _listed(pairing: list[Listed], swap: bool, game: Game, able: Mapping[str, Se
         for label in listed:
             if label not in able:
                 raise StudyError(f"pairing: unknown player {suggest(label, list(able))}")
-        _fills(listed, game)
+        _check_size(listed, game)
         for order in _orders(listed, swap):
-            pairs = list(zip(order, game.places, strict=True))
-            if all(place in able[label] for label, place in pairs):
-                rows[order] = tuple(able[label][place] for label, place in pairs)
+            pairs = list(zip(order, game.seats, strict=True))
+            if all(seat in able[label] for label, seat in pairs):
+                rows[order] = tuple(able[label][seat] for label, seat in pairs)
     return list(rows.values())
 
 
-def _fills(listed: Listed, game: Game) -> None:
-    """Refuse a listed seating for another number of places than a game has."""
+def _check_size(listed: Listed, game: Game) -> None:
+    """Check that a listed seating has as many players as the game has seats."""
     count = len(listed) if isinstance(listed, list) else sum(listed.values())
-    places = list(game.places)
-    if count != len(places):
-        shown = ", ".join(places) if len(places) <= 3 else f"{places[0]} to {places[-1]}"
-        cure = "" if places == list(game.roles) else "; list those of each size beside its game"
+    seats = list(game.seats)
+    if count != len(seats):
+        names = ", ".join(seats) if len(seats) <= 3 else f"{seats[0]} to {seats[-1]}"
+        cure = "" if seats == list(game.roles) else "; give each game its own pairing"
         raise StudyError(
-            f"pairing: {seating_text(listed)} fills {counted(count, 'place')}; "
-            f"{game.name} has {len(places)} ({shown}){cure}"
+            f"pairing: {seating_text(listed)} fills {counted(count, 'seat')}; "
+            f"{game.name} has {len(seats)} ({names}){cure}"
         )
 
 
 def _orders(listed: Listed, swap: bool) -> list[tuple[str, ...]]:
-    """The orders in which a listed seating is played: as written, or turned to every place."""
+    """Return the orders in which a listed seating is played: as written, or all rotations."""
     pairs = [(label, 1) for label in listed] if isinstance(listed, list) else listed.items()
     labels = tuple(label for label, count in pairs for _ in range(count))
     turns = range(len(labels) if swap else 1)
     return list(dict.fromkeys(labels[-turn:] + labels[:-turn] for turn in turns))
 
 
-def _listed_sit(
-    study: Study, pairings: Sequence[Pairing | Sample], made: Sequence[Rows], games: list[str]
+def _check_listed(
+    study: Study, pairings: Sequence[Pairing | Sample], seatings: Sequence[Rows], games: list[str]
 ) -> None:
-    """Refuse a listed seating that no game can seat: it would be left out without a word."""
+    """Check that every listed seating fits some game, so that none is silently omitted."""
     listed = {
-        seating_text(one): one
-        for pairing in pairings if isinstance(pairing, list) for one in pairing
+        seating_text(seating): seating
+        for pairing in pairings if isinstance(pairing, list) for seating in pairing
     }  # fmt: skip
     if not listed:
         return
-    seated = {tuple(player.label for player in row) for rows in made for row in rows}
-    for text, one in listed.items():
-        if seated.isdisjoint(_orders(one, study.swap)):
-            raise StudyError(f"pairing: {text} cannot sit like this at {', '.join(games)}")
+    seated = {tuple(player.label for player in row) for rows in seatings for row in rows}
+    for text, seating in listed.items():
+        if seated.isdisjoint(_orders(seating, study.swap)):
+            raise StudyError(f"pairing: {text} cannot be seated in {', '.join(games)}")
 
 
-def _still_is(player: Seated) -> None:
-    """Refuse a player whose settings have come to stand for another since it was seated."""
+def _check_unchanged(player: Seated) -> None:
+    """Check that a player's settings still denote the same player."""
     try:
         player.spec.check()
     except (CheaptalkError, ValueError) as error:
         raise StudyError(f"players.{player.label}: {error}") from None
 
 
-def _no_doubles(game: str, players: Iterable[Seated]) -> None:
-    """Refuse two labels for one player: their matches would be the same matches."""
+def _check_distinct(game: str, players: Iterable[Seated]) -> None:
+    """Check that no two labels denote the same player, because their matches would be identical."""
     labels: dict[str, str] = {}
     for player in players:
         first = labels.setdefault(player.digest, player.label)
         if first != player.label:
             raise StudyError(
                 f'players: "{first}" and "{player.label}" are the same player in {game}; '
-                "give one of them another setting, or leave one out"
+                "change a setting of one, or remove it"
             )

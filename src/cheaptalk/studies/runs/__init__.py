@@ -1,1 +1,1 @@
-"""Playing what is planned: scripted matches, live ones, and how far they are."""
+"""Run planned matches, scripted and live, and report progress."""

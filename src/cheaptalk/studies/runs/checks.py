@@ -1,12 +1,12 @@
-"""What is found out before a run: that players can be reached and play, at known prices."""
+"""Checks before a run: players, prices and batches."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from cheaptalk.calls.batches import Batching
 from cheaptalk.calls.budget import NO_CAP, Cap, unpriced
-from cheaptalk.models.guests import Guests
 from cheaptalk.models.prices import Prices, load_prices
+from cheaptalk.models.remote_agents import RemoteAgents
 from cheaptalk.players import AskPerson, ModelSeat, Sources
 from cheaptalk.records import Store, line_up
 from cheaptalk.records.ledger.batches import calls_in_batches
@@ -19,13 +19,13 @@ from cheaptalk.studies.study import StudyError
 
 
 class Checked(NamedTuple):
-    """A plan that can be run, and what it was checked with.
+    """A checked plan with its prices, cap and batch options.
 
     Attributes:
         plan: the plan.
-        prices: what models cost.
-        cap: what the run may spend, besides the study's budget over all runs.
-        batching: how to play in providers' batches; None to make each call at once.
+        prices: model prices.
+        cap: budget of this run, in addition to the study's budget.
+        batching: options for providers' batches; None to send calls immediately.
     """
 
     plan: Plan
@@ -39,27 +39,27 @@ def check(
     store: Store | None,
     *,
     ask_person: AskPerson | None = None,
-    guests: Guests | None = None,
+    remote_agents: RemoteAgents | None = None,
     prices: Prices | None = None,
     cap: Cap = NO_CAP,
     batching: Batching | None = None,
 ) -> Checked:
-    """Refuse a plan that cannot be run, before anything is written.
+    """Check that a plan can be run, before anything is written.
 
     Args:
-        store: where it is to be recorded; None where there is none yet.
+        store: the store for the record; None if there is none yet.
         ask_person: asks a person at this machine.
-        guests: has agents asked that come by themselves, such as a :class:`.Door`.
-        prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
-        cap: what the run may spend, besides the study's budget over all runs.
-        batching: how to play in providers' batches; None to make each call at once.
+        remote_agents: serves remote agents, such as an :class:`.AgentServer`.
+        prices: model prices; by default those of :func:`~cheaptalk.models.prices.load_prices`.
+        cap: budget of this run, in addition to the study's budget.
+        batching: options for providers' batches; None to send calls immediately.
 
     Raises:
-        StudyError: a key, a price, a person or a recorded match is missing, the plan cannot be
-            played in batches, or calls are in a batch already and would be bought twice.
+        StudyError: a key, a price, a person or a recorded match is missing, the plan cannot use
+            batches, or calls are already in a batch and would be paid for twice.
         ReplayMismatch: the installed rules do not replay a recorded match.
     """
-    sources = Sources(recordings(store), ask_person, guests)
+    sources = Sources(recordings(store), ask_person, remote_agents)
     for (_, player), group in planned.seats().items():
         reason = player.spec.missing(group.configuration.game, sources)
         if reason is not None:
@@ -74,10 +74,10 @@ def check(
 
 
 def check_batchable(planned: Plan) -> None:
-    """Refuse a plan that cannot be played in providers' batches.
+    """Check that a plan can use providers' batches.
 
     Raises:
-        StudyError: a player cannot.
+        StudyError: a player cannot use batches.
     """
     for player in planned.players().values():
         reason = player.spec.unbatchable()
@@ -86,16 +86,16 @@ def check_batchable(planned: Plan) -> None:
 
 
 def check_prices(planned: Plan, prices: Prices, cap: Cap) -> None:
-    """Refuse a budget in dollars where a model's price is not known.
+    """Check that prices are known if a budget is in dollars.
 
     Args:
-        cap: what the run may spend, besides the study's budget.
+        cap: budget of this run, in addition to the study's budget.
 
     Raises:
-        StudyError: there is a cap in dollars, and no price for a model.
+        StudyError: a budget is in dollars and a model has no price.
     """
     budget = planned.study.budget
-    if not any(one.dollars for one in (budget, budget.per_match, cap)):
+    if not any(limits.dollars for limits in (budget, budget.per_match, cap)):
         return
     for player in planned.players().values():
         if isinstance(player.spec, ModelSeat) and prices.of(player.spec.model) is None:
@@ -107,10 +107,10 @@ def _unreachable(player: Seated, reason: str) -> StudyError:
 
 
 def check_collected(store: Store, study: str, matches: Iterable[PlannedMatch]) -> None:
-    """Refuse to make calls one by one while some of these matches' are in a batch.
+    """Check that no calls of these matches are in a batch.
 
     Raises:
-        StudyError: some are; they would be bought twice.
+        StudyError: some are, and would be paid for twice.
     """
     waiting = calls_in_batches(store, (match.id for match in matches))
     if waiting:
@@ -120,48 +120,48 @@ def check_collected(store: Store, study: str, matches: Iterable[PlannedMatch]) -
         )
 
 
-STAND_IN = "random"
-"""The strategy that sits in the places of models, people and strategies that search."""
+SUBSTITUTE = "random"
+"""The strategy that replaces models, people and searching strategies in a trial."""
 
 
 def try_strategies(planned: Plan) -> None:
-    """Play one match with each scripted player, in each game at its first configuration.
+    """Play one trial match with each scripted player in the first configuration of each game.
 
-    Nothing is stored. A player whose code fails is left to the run, which notes it match by match;
-    one whose moves the rules refuse would lose every match.
+    Nothing is stored. Players whose code fails are left to the run, which records each failure; a
+    player with illegal moves would forfeit every match.
 
     Raises:
-        StudyError: the rules refuse a player's move.
+        StudyError: the rules reject a player's move.
     """
     tried: set[tuple[str, Seated]] = set()
     for group in planned.matches.first_groups():
         game = group.configuration.game
-        fresh = {(game.name, one) for one in group.seating if one.scripted} - tried
-        if fresh:
-            tried |= fresh
+        untried = {(game.name, player) for player in group.seating if player.scripted} - tried
+        if untried:
+            tried |= untried
             _try(group.first(), game)
 
 
 def _try(match: PlannedMatch, game: Game) -> None:
     players: dict[str, Decide] = {}
-    for place, seated in zip(game.places, match.seating, strict=True):
-        found = _decide(game, game.places[place], seated)
-        if found is None:
+    for seat, seated in zip(game.seats, match.seating, strict=True):
+        decide = _decide(game, game.seats[seat], seated)
+        if decide is None:
             return
-        players[place] = found
+        players[seat] = decide
     try:
-        play(game, match.deal, match.seed, players)
+        play(game, match.instance, match.seed, players)
     except StrategyError as error:
         if isinstance(error.__cause__, IllegalAction):
             labels = line_up([seated.label for seated in match.seating])
             raise StudyError(
-                f"a try of {game.name} by {labels}: {error}; mend the player's settings"
+                f"a trial of {game.name} by {labels}: {error}; correct the player's settings"
             ) from error
 
 
 def _decide(game: Game, role: str, seated: Seated) -> Decide | None:
-    """The player's strategy, or a stand-in's; None where there is none."""
+    """Return the player's strategy or a substitute's; None if there is none."""
     if seated.spec.instant and not seated.spec.searches:
         return seated.spec.decide()
-    stand_in = strategies(game.name).get(STAND_IN)
-    return stand_in.function if stand_in is not None and role in stand_in.roles else None
+    substitute = strategies(game.name).get(SUBSTITUTE)
+    return substitute.function if substitute is not None and role in substitute.roles else None

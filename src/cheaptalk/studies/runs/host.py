@@ -1,9 +1,8 @@
-"""A host plays matches of a study one by one, for as long as it is open.
+"""Hosts, which play matches of a study for as long as they are open.
 
-A run plays its plan over a host. A server holds one open for weeks, and plays a match when its
-people have arrived. In both the store, the ledger, the money and the way to models are the same,
-and to resume is to play again with the ledger's replies: the players then make exactly the calls
-that are missing.
+A run plays its plan through a host. A server keeps a host open for weeks and plays a match when its
+participants have arrived. Both use the same store, ledger, budget tracker and model clients.
+Resuming replays a match with the replies from the ledger, so that only the missing calls are made.
 """
 
 import time
@@ -14,15 +13,15 @@ from functools import cache as remembered
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from cheaptalk.calls.budget import NO_CAP, Cap, Halted, MatchSpent, study_purse
+from cheaptalk.calls.budget import NO_CAP, Cap, Halted, MatchSpent, study_budget_tracker
 from cheaptalk.calls.cache import open_cache
 from cheaptalk.calls.control import Control
-from cheaptalk.calls.desk import Caller, Desk, Models
-from cheaptalk.calls.event_loop import open_desk
+from cheaptalk.calls.dispatcher import Caller, Dispatcher, Models
+from cheaptalk.calls.event_loop import open_dispatcher
 from cheaptalk.calls.orders import MatchCounts
 from cheaptalk.models.flow_control import PATIENCE
-from cheaptalk.models.guests import Guests, as_guests
 from cheaptalk.models.prices import Prices, load_prices
+from cheaptalk.models.remote_agents import RemoteAgents, as_remote_agents
 from cheaptalk.players import AskPerson, Kind, Player, Recording, Sources
 from cheaptalk.records import AnswerRecord, Ended, NewMatch, Status, Store, StoreError, ended
 from cheaptalk.records.ledger.ledger import (
@@ -34,129 +33,139 @@ from cheaptalk.records.ledger.ledger import (
 )
 from cheaptalk.records.record import SETTLED, failed
 from cheaptalk.records.store.store import StudyRows
-from cheaptalk.rules import Action, Asked, ReplayMismatch, Table, play_async
+from cheaptalk.rules import Action, DecisionRequest, ReplayMismatch, Table, play_async
 from cheaptalk.rules.errors import describe
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.presets import study_of
-from cheaptalk.studies.runs.onlooker import NOBODY, End, Onlooker
+from cheaptalk.studies.runs.observer import NULL_OBSERVER, End, RunObserver
 from cheaptalk.studies.study import Study
 
 CONCURRENCY = 64
-"""Matches with models that are played at once."""
+"""Default number of concurrent matches with models."""
 IN_BATCHES = 10_000
-"""The same where all wait for providers' batches."""
+"""Default number of concurrent matches in providers' batches."""
 
 
 def match_row(rows: StudyRows, match: PlannedMatch, end: Ended) -> NewMatch:
-    """The row of a match that ended so; whoever is new in it is noted."""
-    configuration, seated = match.configuration, {one.digest: one for one in match.seating}
+    """Return the store row of an ended match, registering new players and configurations."""
+    configuration, seated = match.configuration, {player.digest: player for player in match.seating}
     if configuration.digest not in rows.configurations or seated.keys() - rows.players.keys():
-        people = {key: (one.label, one.spec) for key, one in seated.items()}
+        people = {key: (player.label, player.spec) for key, player in seated.items()}
         rows.add({configuration.digest: configuration.game}, people)
     seats = {
-        place: rows.players[one.digest]
-        for place, one in zip(configuration.game.places, match.seating, strict=True)
+        seat: rows.players[player.digest]
+        for seat, player in zip(configuration.game.seats, match.seating, strict=True)
     }
     number = rows.configurations[configuration.digest]
-    return NewMatch(match.id, number, match.dealt.key, match.repeat, seats, end)
+    return NewMatch(match.id, number, match.planned_instance.key, match.repeat, seats, end)
 
 
 Watch: TypeAlias = Callable[[Table], None]
-"""Looks at a table whenever something has happened there."""
+"""A callback that receives the table after each change."""
 
 
 def unwatched(_table: Table) -> None:
-    """Look at nothing."""
+    """Do nothing."""
 
 
 class ProviderFailed(Exception):
-    """A call failed for good: an error of the harness, not of play."""
+    """A call failed permanently for a technical reason."""
 
 
 class LiveMatch:
-    """One match with at least one player who takes time."""
+    """A match with at least one model or person."""
 
-    def __init__(self, match: PlannedMatch, desk: Desk, sources: Sources) -> None:
+    def __init__(self, match: PlannedMatch, dispatcher: Dispatcher, sources: Sources) -> None:
         game = match.configuration.game
         self.match = match
-        self.desk = desk
-        self.table = Table(game, match.deal, match.seed)
-        self.caller = Caller(match.id, desk, match.seed, sources.ask_person)
+        self.dispatcher = dispatcher
+        self.table = Table(game, match.instance, match.seed)
+        self.caller = Caller(match.id, dispatcher, match.seed, sources.ask_person)
         self.answers: list[AnswerRecord] = []
-        seated = dict(zip(game.places, match.seating, strict=True))
-        self.specs = {seat.name: seated[seat.place].spec for seat in game.seats}
-        made = {place: one.spec.player(game, sources) for place, one in seated.items()}
-        self.players: dict[str, Player] = {seat.name: made[seat.place] for seat in game.seats}
+        seated = dict(zip(game.seats, match.seating, strict=True))
+        self.specs = {actor.name: seated[actor.seat].spec for actor in game.actors}
+        players_by_seat = {
+            seat: player.spec.player(game, sources) for seat, player in seated.items()
+        }
+        self.players: dict[str, Player] = {
+            actor.name: players_by_seat[actor.seat] for actor in game.actors
+        }
 
     async def play(self, watch: Watch) -> Ended:
-        """Play to the end.
+        """Play the match to its end.
 
         Args:
-            watch: called with the table at the beginning and whenever an answer is given.
+            watch: called with the table at the start and after each answer.
 
         Raises:
             Halted: the run stops; the match stays live.
-            ReplayMismatch: what is recorded does not fit; the match is left untouched.
+            ReplayMismatch: the recorded calls do not fit; the match is left unchanged.
         """
         try:
-            await play_async(self.table, self.desk.pace.answering(self.answer), watch)
+            await play_async(self.table, self.dispatcher.pace.answering(self.answer), watch)
         except (ProviderFailed, MatchSpent) as error:
             return failed(str(error), self.match.seed)
         order = list(self.specs)
-        self.answers.sort(key=lambda one: (one.request, order.index(one.seat)))
+        self.answers.sort(key=lambda answer: (answer.request, order.index(answer.actor)))
         return ended(self.table, self.match.seed, list(self._annotated()))
 
     def _annotated(self) -> Iterator[AnswerRecord]:
-        """The answers with what the ledger notes of their calls."""
-        noted = noted_calls(self.desk.store, self.match.id)
-        for one in self.answers:
+        """Yield the answers with the ledger's notes about their calls."""
+        noted = noted_calls(self.dispatcher.store, self.match.id)
+        for answer in self.answers:
             keys = [
-                CallKey(self.match.id, one.request, one.seat, attempt)
-                for attempt in range(len(one.calls))
+                CallKey(self.match.id, answer.request, answer.actor, attempt)
+                for attempt in range(len(answer.calls))
             ]
-            yield one._replace(calls=annotated(list(one.calls), keys, noted))
+            yield answer._replace(calls=annotated(list(answer.calls), keys, noted))
 
-    async def answer(self, asked: Asked) -> Action | None:
-        """Let a seat's player think, making the calls it wants; record what it answers."""
-        thinking = self.players[asked.seat].answer(asked)
-        spec = self.specs[asked.seat]
-        thought = await self.caller.think(thinking, asked.request, asked.seat, spec)
-        answer, last = thought.result, thought.last
+    async def answer(self, request: DecisionRequest) -> Action | None:
+        """Get an actor's answer to a request, making its calls, and record it."""
+        thinking = self.players[request.actor].answer(request)
+        spec = self.specs[request.actor]
+        thought = await self.caller.think(thinking, request.number, request.actor, spec)
+        answer, last_reply = thought.result, thought.last
         if answer.kind is Kind.PROVIDER_ERROR:
-            detail = last.detail if last else "unknown"
-            raise ProviderFailed(f'call for "{asked.seat}" in request {asked.request}: {detail}')
+            detail = last_reply.detail if last_reply else "unknown"
+            raise ProviderFailed(
+                f'call for "{request.actor}" in request {request.number}: {detail}'
+            )
         action = None if answer.action is None else answer.action.model_dump(mode="json")
-        record = AnswerRecord(asked.request, asked.seat, answer.kind, action, thought.calls)
+        record = AnswerRecord(request.number, request.actor, answer.kind, action, thought.calls)
         self.answers.append(record)
         return answer.action
 
 
 class Host:
-    """Plays matches of a study, as many at once as it is asked to.
+    """Plays matches of a study concurrently.
 
     Args:
-        rows: where the store keeps the study.
-        desk: where calls are made, and money is counted.
-        sources: where players get what is not in their settings.
-        onlooker: looks on while it plays.
+        rows: the study's rows in the store.
+        dispatcher: makes calls and tracks the budget.
+        sources: external sources for players, such as recordings.
+        observer: receives callbacks during play.
 
     Attributes:
-        counts: matches that ended here, by status.
+        counts: matches ended by this host, by status.
     """
 
     def __init__(
-        self, rows: StudyRows, desk: Desk, sources: Sources, onlooker: Onlooker = NOBODY
+        self,
+        rows: StudyRows,
+        dispatcher: Dispatcher,
+        sources: Sources,
+        observer: RunObserver = NULL_OBSERVER,
     ) -> None:
         self.rows = rows
-        self.desk = desk
+        self.dispatcher = dispatcher
         self.sources = sources
-        self.onlooker = onlooker
-        desk.models = onlooker.models(desk.models)
+        self.observer = observer
+        dispatcher.models = observer.models(dispatcher.models)
         self.counts: Counter[Status] = Counter()
         self._begun = 0
 
     def matches(self) -> MatchCounts:
-        """How many matches were played here, and how far they are."""
+        """Return the counts of this host's matches."""
         done = sum(self.counts[status] for status in SETTLED)
         failed, forfeited = self.counts[Status.FAILED], self.counts[Status.FORFEITED]
         return MatchCounts(self._begun, done, failed, forfeited=forfeited)
@@ -164,33 +173,31 @@ class Host:
     async def play(
         self, match: PlannedMatch, ask_person: AskPerson | None = None, watch: Watch = unwatched
     ) -> End:
-        """Play a match to its end, from where the ledger has it.
+        """Play a match to its end, resuming from the ledger.
 
         Args:
-            ask_person: asks the people at this table; by default whoever asks for the host.
-            watch: called with the table at the beginning, whenever an answer is given, and at the
-                end.
+            ask_person: asks the people in this match; by default the host's function.
+            watch: called with the table at the start, after each answer and at the end.
 
         Returns:
-            How it ended, now or before, which is stored by then; a mismatch where what is recorded
-            does not fit, and the match is left untouched; None where the host was halted before
-            the end.
+            The stored end of the match, from this or an earlier run; a mismatch if the recorded
+            calls do not fit and the match is left unchanged; None if the host was halted.
 
         Raises:
-            StoreError: the store cannot be written; what was committed stays.
+            StoreError: the store cannot be written; committed data is kept.
         """
-        if before := how_it_ended(self.desk.store, match.id):
-            return before
+        if earlier_end := how_it_ended(self.dispatcher.store, match.id):
+            return earlier_end
         row = match_row(self.rows, match, failed("", match.seed))._asdict()
         begun = {"body": row.pop("ended").body, "begun": time.time()}
         live = {"status": Status.LIVE.value} | begun
-        await self.desk.ledger.begin(self.rows.id, row | live)
+        await self.dispatcher.ledger.begin(self.rows.id, row | live)
         self._begun += 1
-        with self.onlooker.match(self.rows.name, match) as told:
+        with self.observer.match(self.rows.name, match) as report_end:
             end = await self._to_its_end(match, ask_person, watch)
-            told(end)
+            report_end(end)
         if isinstance(end, Ended):
-            await self.desk.ledger.finish(self.rows.id, match_row(self.rows, match, end))
+            await self.dispatcher.ledger.finish(self.rows.id, match_row(self.rows, match, end))
             self.counts[end.status] += 1
         return end
 
@@ -201,11 +208,11 @@ class Host:
         if ask_person is not None:
             sources = sources._replace(ask_person=ask_person)
         try:
-            live = LiveMatch(match, self.desk, sources)
-            self.desk.begun.add(match.id)
+            live = LiveMatch(match, self.dispatcher, sources)
+            self.dispatcher.begun.add(match.id)
             return await live.play(watch)
         except Halted as halt:
-            self.desk.halt(str(halt))
+            self.dispatcher.halt(str(halt))
             return None
         except ReplayMismatch as mismatch:
             return mismatch
@@ -216,18 +223,18 @@ class Host:
 
 
 def recordings(store: Store | None) -> Callable[[str], Recording]:
-    """Finds the recorded matches that players repeat; each is read once."""
+    """Return a cached function that loads recorded matches by id."""
 
     @remembered
-    def find(wanted: str) -> Recording:
+    def find(match_id: str) -> Recording:
         if store is None:
-            raise ValueError(f"there is no store to take match {wanted} from")
+            raise ValueError(f"there is no store with match {match_id}")
         try:
-            record = store.find(wanted)
+            record = store.find(match_id)
         except StoreError as error:
             raise ValueError(str(error)) from None
         if record.status not in SETTLED:
-            raise ValueError(f"match {wanted} has not ended")
+            raise ValueError(f"match {match_id} has not ended")
         return Recording(record.game, record.replay().given)
 
     return find
@@ -242,52 +249,53 @@ async def open_host(
     patience: float = PATIENCE,
     models: Models | None = None,
     ask_person: AskPerson | None = None,
-    guests: Guests | Mapping[str, Any] | None = None,
+    remote_agents: RemoteAgents | Mapping[str, Any] | None = None,
     prices: Prices | None = None,
     cap: Cap = NO_CAP,
     cache: Path | str | None = None,
-    onlooker: Onlooker = NOBODY,
+    observer: RunObserver = NULL_OBSERVER,
 ) -> AsyncIterator[Host]:
-    """Open a host for a study, and hold its store for writing until it is closed.
+    """Open a host for a study and lock its store for writing until it is closed.
 
-    ``cheaptalk ctl`` looks after it as after a run. It takes no signals: whoever opened it decides
-    when it ends, and ``host.desk.halt(reason)`` lets calls in flight come back and makes no more.
+    ``cheaptalk control`` works as for a run. The host handles no signals: the caller closes it, and
+    ``host.dispatcher.halt(reason)`` waits for calls in flight and makes no more.
 
     Args:
-        study: whose matches are played, its file or a preset's name; its budget holds over all its
-            runs and hosts.
-        store: where its matches are kept, or the store's file or URL; made where there is none.
-        concurrency: matches that ``cheaptalk ctl`` says may be under way at once.
-        patience: seconds for which a model's server may be overloaded or away before it is given
-            up.
-        models: makes the calls to models; by default over HTTP.
-        ask_person: asks people, unless a match names somebody else who does.
-        guests: has agents asked that come by themselves, as :func:`~cheaptalk.studies.run` takes
-            them.
-        prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
-        cap: what may be spent while it is open, besides the study's budget.
-        cache: a file of replies bought before, made where there is none; None for no cache.
-        onlooker: looks on while it plays, such as :class:`.Telemetry`.
+        study: the study, its file or a preset's name; its budget applies to all its runs and hosts.
+        store: the store, its file or its URL; created if missing.
+        concurrency: number of concurrent matches that ``cheaptalk control`` reports.
+        patience: seconds for which a model's server may be overloaded or unreachable before its
+            calls fail.
+        models: the model client; by default over HTTP.
+        ask_person: asks people, unless a match has its own function.
+        remote_agents: serves remote agents, as for :func:`~cheaptalk.studies.run`.
+        prices: model prices; by default those of :func:`~cheaptalk.models.prices.load_prices`.
+        cap: budget of this host, in addition to the study's budget.
+        cache: the cache file, created if missing; None for no cache.
+        observer: receives callbacks during play, such as :class:`.Telemetry`.
 
     Raises:
-        StoreError: the store is held by somebody else, or cannot be written.
+        StoreError: the store is locked by another process, or cannot be written.
     """
-    wanted, coming = study_of(study), as_guests(guests)
+    loaded, agents = study_of(study), as_remote_agents(remote_agents)
     async with AsyncExitStack() as stack:
         opened = stack.enter_context(Store.opened(store, create=True))
         call_cache = stack.enter_context(open_cache(cache))
         stack.enter_context(opened.writing())
         mark_unresolved(opened)
-        rows = StudyRows(opened, wanted.name, wanted.written())
-        purse = study_purse(opened, rows.id, wanted.budget, prices or load_prices(), cap)
-        desk = await stack.enter_async_context(
-            open_desk(
-                opened, purse, rows.id, models=models, guests=coming, concurrency=concurrency,
+        rows = StudyRows(opened, loaded.name, loaded.written())
+        budget_tracker = study_budget_tracker(
+            opened, rows.id, loaded.budget, prices or load_prices(), cap
+        )
+        dispatcher = await stack.enter_async_context(
+            open_dispatcher(
+                opened, budget_tracker, rows.id, models=models, remote_agents=agents,
+                concurrency=concurrency,
                 patience=patience, cache=call_cache, signals=False,
             )
         )  # fmt: skip
-        host = Host(rows, desk, Sources(recordings(opened), ask_person, coming), onlooker)
-        control = Control(opened.backend.mailbox, wanted.name, host.matches)
+        host = Host(rows, dispatcher, Sources(recordings(opened), ask_person, agents), observer)
+        control = Control(opened.backend.mailbox, loaded.name, host.matches)
         stack.enter_context(control)
-        await stack.enter_async_context(control.minding(desk, lambda _: None))
+        await stack.enter_async_context(control.minding(dispatcher, lambda _: None))
         yield host

@@ -1,4 +1,4 @@
-"""How far a run is."""
+"""The progress of a run."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -16,37 +16,36 @@ from cheaptalk.rules.display import brief, html_table
 
 @dataclass
 class Progress:
-    """How far a run is.
+    """The progress of a run.
 
     Attributes:
-        planned, before: matches of the plan, and those of them that had ended before this run.
-        rest: matches of the study that have not ended and that this run is not to play, as its plan
-            is a part of the study's.
-        elsewhere: matches that other runs of the study have ended meanwhile.
-        forfeited_before, forfeited_elsewhere: the forfeited ones among these; the second is known
-            once this run is over.
+        planned, before: matches of the plan, and those that had ended before this run.
+        rest: unfinished matches of the study outside this run's plan.
+        elsewhere: matches ended by other runs of the study in the meantime.
+        forfeited_before, forfeited_elsewhere: the forfeited ones among these; the second is set
+            when the run ends.
         counts: this run's matches by status.
-        problems: why matches failed or were forfeited, counted.
-        kinds: this run's answers of models and people in matches that ended, by player and kind.
-        excluded: the study's matches that its policy drops from measures, and those dealt afresh,
-            over all its runs, once this one is over.
-        set_aside: matches of earlier forms of the study that this run found, and no report counts.
-        unresolved: calls of earlier runs whose replies were never recorded.
-        halted: why the run stops before its end, if it does.
-        short: whether it stops because the study's own budget allows no more.
-        uncountable: whether it stops because a cap needs tokens counted that nobody counts.
-        used_up: matches that failed because ``budget.per_match`` allows no more.
-        cost: what the study has taken over all its runs, once this one is over.
-        state: how the run is doing while models play, about once a second anew.
-        seconds_left: until the end, as estimated by the work left of each game; None where nobody
-            can tell yet.
-        dollars_left: that the rest is going to take, as estimated by what calls took so far in this
-            run, from 20 of them on; None before, and where nobody knows.
-        batches: how far the providers' batches are, in words.
-        waiting: calls in batches that have not ended, when the run stops.
-        log_open: whether the last matches are still in the log beside the store's file, as another
-            program was reading it when the run stopped: a copy of the file would lack them.
-        cached: what came from the cache, when the run stops.
+        problems: counts of failures and forfeits by reason.
+        kinds: answers of models and people in this run's ended matches, by player and kind.
+        excluded: the study's matches excluded from metrics, and those replaced on a new instance,
+            in all runs; set when the run ends.
+        set_aside: superseded matches of earlier versions of the study.
+        unresolved: calls of earlier runs without a recorded reply.
+        halted: why the run stops early, if it does.
+        short: whether it stops because the study's budget is exhausted.
+        uncountable: whether it stops because a cap requires token counts that the server does not
+            report.
+        used_up: matches that failed because ``budget.per_match`` is exhausted.
+        cost: cost of the study in all runs; set when the run ends.
+        state: the run's state while models play, updated about once per second.
+        seconds_left: estimated seconds until the end; None if unknown.
+        dollars_left: estimated remaining cost, based on this run's calls; None before 20 calls or
+            if prices are unknown.
+        batches: the progress of providers' batches as text.
+        waiting: calls in unfinished batches when the run stops.
+        log_open: whether the last matches are only in the store's write-ahead log, because another
+            program was reading it when the run stopped. A copy of the main file would lack them.
+        cached: cache usage when the run stops.
     """
 
     planned: int
@@ -77,30 +76,30 @@ class Progress:
     def __repr__(self) -> str:
         text = self.summary
         if self.set_aside:
-            text += f", {self.set_aside:,} of earlier forms set aside"
+            text += f", {self.set_aside:,} of earlier versions superseded"
         return brief(self, f"{text}, halted: {self.halted}" if self.halted else text)
 
     def _repr_html_(self) -> str:
         rows = [("before this run", self.before)]
         if self.set_aside:
-            rows += [("set aside, of earlier forms of the study", self.set_aside)]
+            rows += [("superseded, from earlier versions of the study", self.set_aside)]
         if self.elsewhere:
-            rows += [("by other runs meanwhile", self.elsewhere)]
+            rows += [("by other runs", self.elsewhere)]
         rows += [(f"{status.value} now", count) for status, count in self.counts.items()]
         rows += [
             (f"{label}: {kind}", n)
-            for label, all_ in self.kinds.items()
-            for kind, n in all_.items()
+            for label, counts in self.kinds.items()
+            for kind, n in counts.items()
         ]
         notes = [f"{counted(count, 'match')}: {why}" for why, count in self.problems.items()]
         notes += [f"halted: {self.halted}"] if self.halted else []
         return html_table(
-            self.summary, ["what", "count"], [(one, f"{n:,}") for one, n in rows], notes
+            self.summary, ["what", "count"], [(name, f"{n:,}") for name, n in rows], notes
         )
 
     @property
     def summary(self) -> str:
-        """How many matches have ended, and how.
+        """The number of ended matches and their outcomes, as text.
 
         >>> Progress(3, 0, Counter({Status.FORFEITED: 3})).summary
         '3 of 3 matches ended, 3 of them forfeited'
@@ -114,27 +113,27 @@ class Progress:
 
     @property
     def how_far(self) -> str:
-        """How many matches of the plan have ended, and how, whichever run played them."""
+        """The number of ended matches of the plan in all runs, as text."""
         return ended_text(self.done, self.planned, forfeited=self.forfeited, failed=self.failed)
 
     @property
     def forfeited(self) -> int:
-        """Matches of the plan that a player forfeited, before, in this run or in others."""
+        """Forfeited matches of the plan in all runs."""
         return self.forfeited_here + self.forfeited_elsewhere
 
     @property
     def forfeited_here(self) -> int:
-        """Those of them that this run ended, or found."""
+        """Those of them that this run ended or found."""
         return self.forfeited_before + self.counts[Status.FORFEITED]
 
     @property
     def done(self) -> int:
-        """Matches of the plan that have ended, before, in this run or in others meanwhile."""
+        """Ended matches of the plan in all runs."""
         return self.here + self.elsewhere
 
     @property
     def here(self) -> int:
-        """Those of them that this run ended, or found."""
+        """Those of them that this run ended or found."""
         return self.before + sum(self.counts[status] for status in SETTLED)
 
     @property

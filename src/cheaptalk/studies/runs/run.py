@@ -1,4 +1,4 @@
-"""Running a study: play what is planned and not yet in the store."""
+"""Run a study: play the planned matches that are not in the store yet."""
 
 import sys
 import time
@@ -20,23 +20,23 @@ from types import MappingProxyType
 from typing import Any
 
 from cheaptalk.calls.batches import Batching
-from cheaptalk.calls.budget import NO_CAP, Cap, Purse, study_purse
+from cheaptalk.calls.budget import NO_CAP, BudgetTracker, Cap, study_budget_tracker
 from cheaptalk.calls.cache import open_cache
 from cheaptalk.calls.control import Control
-from cheaptalk.calls.desk import Desk, Models
+from cheaptalk.calls.dispatcher import Dispatcher, Models
 from cheaptalk.calls.event_loop import (
     CALLED_OFF,
     INTERRUPTED,
     awaitable,
     drive,
     in_batches,
-    open_desk,
+    open_dispatcher,
 )
 from cheaptalk.calls.orders import MatchCounts, RunState
 from cheaptalk.cluster import Cluster, check_address, cluster
 from cheaptalk.models.flow_control import PATIENCE
-from cheaptalk.models.guests import Guests, as_guests
 from cheaptalk.models.prices import Prices
+from cheaptalk.models.remote_agents import RemoteAgents, as_remote_agents
 from cheaptalk.players import AskPerson, ModelSeat, Sources
 from cheaptalk.records import Ended, Status, Store
 from cheaptalk.records.exclusions import excluded
@@ -50,13 +50,13 @@ from cheaptalk.records.store.reader import chunks
 from cheaptalk.records.store.shares import Share, Shares
 from cheaptalk.records.store.store import StudyRows, adopt, note_run
 from cheaptalk.rules import ReplayMismatch
-from cheaptalk.studies.estimates.experience import ENOUGH
+from cheaptalk.studies.estimates.usage_history import ENOUGH
 from cheaptalk.studies.plans.matches import Marks, PlannedMatch
-from cheaptalk.studies.plans.plan import Plan, lay_out, redealt
+from cheaptalk.studies.plans.plan import Plan, lay_out, replaced
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import Checked, check, check_collected
 from cheaptalk.studies.runs.host import CONCURRENCY, IN_BATCHES, Host, match_row, recordings
-from cheaptalk.studies.runs.onlooker import NOBODY, Onlooker
+from cheaptalk.studies.runs.observer import NULL_OBSERVER, RunObserver
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.scripted import Chunk, Work, play_scripted
 from cheaptalk.studies.runs.time_left import TimeLeft
@@ -64,11 +64,11 @@ from cheaptalk.studies.runs.turns import in_turn
 from cheaptalk.studies.study import Study
 
 SCRIPTED, LIVE = "scripted", "live"
-"""Kinds of work: matches between scripts, and those with models or people."""
+"""Kinds of work: matches between scripts, and matches with models or people."""
 CHUNK = 512
-"""Matches between scripts that are played, handed over and committed together."""
+"""Matches between scripts that are played and committed together."""
 LOOK = 0.5
-"""Seconds between two looks at what other runs do."""
+"""Polling interval for other runs, in seconds."""
 NOTHING_EXPECTED: Mapping[str, float] = MappingProxyType({})
 
 
@@ -82,120 +82,121 @@ def run(
     patience: float = PATIENCE,
     models: Models | None = None,
     ask_person: AskPerson | None = None,
-    guests: Guests | Mapping[str, Any] | None = None,
+    remote_agents: RemoteAgents | Mapping[str, Any] | None = None,
     prices: Prices | None = None,
     cap: Cap = NO_CAP,
     cache: Path | str | None = None,
     batching: Batching | None = None,
     expected: Mapping[str, float] = NOTHING_EXPECTED,
     on: str | None = None,
-    onlooker: Onlooker = NOBODY,
+    observer: RunObserver = NULL_OBSERVER,
     stop: Event | None = None,
 ) -> Progress:
-    """Play all matches of a study that the store does not hold yet.
+    """Play all matches of a study that are not in the store yet.
 
-    Running again resumes: nothing recorded is lost or asked twice, and failed matches are tried
-    again.
+    Running again resumes: recorded replies are reused, and failed matches are retried.
 
     Args:
-        study: the study, its file, or a preset's name; its plan if it was laid out already; or what
-            :func:`.check` made of that, whose prices, cap and batching then hold.
-        store: where its matches are kept, or the store's file or URL; made where there is none.
-        workers: processes for matches between scripted players. More than one needs the caller's
-            script to be importable (``if __name__ == "__main__":``).
-        concurrency: matches with models played at once; by default 64, and 10,000 in batches.
-        progress: told after every step.
-        patience: seconds for which a model's server may be overloaded or away before it is given
-            up.
-        models: makes the calls to models; by default over HTTP.
+        study: the study, its file or a preset's name; its plan; or the result of :func:`.check`,
+            whose prices, cap and batching then apply.
+        store: the store, its file or its URL; created if missing.
+        workers: processes for matches between scripted players. More than one requires an
+            importable main script (``if __name__ == "__main__":``).
+        concurrency: concurrent matches with models; by default 64, and 10,000 in batches.
+        progress: called after every step.
+        patience: seconds for which a model's server may be overloaded or unreachable before its
+            calls fail.
+        models: the model client; by default over HTTP.
         ask_person: asks a person at this machine.
-        guests: has the agents asked that the study calls ``guest/NAME``: a :class:`.Door` at which
-            they come by themselves, or by name agents of this process: functions of chat messages,
-            or objects with ``invoke`` or the like.
-        prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
-        cap: what this run may spend, besides the study's budget over all runs.
-        cache: a file of replies bought before, made where there is none; None for no cache.
-        batching: how to play in providers' batches; None to make each call at once.
-        expected: calls of a match by game, as an estimate has them, to foretell the time left.
-        on: a cluster whose machines play matches between scripts, and make the calls to models:
-            ``ray`` or ``ray://HOST:PORT``, as :func:`~cheaptalk.cluster.cluster` takes it; None for
-            this machine. Money, limits and the record stay in one place, here.
-        onlooker: looks on while matches with models or people are played, such as
+        remote_agents: the agents that the study calls ``remote/NAME``: an :class:`.AgentServer` to
+            which they connect, or a mapping from names to agents of this process (functions of chat
+            messages, or objects with a method such as ``invoke``).
+        prices: model prices; by default those of :func:`~cheaptalk.models.prices.load_prices`.
+        cap: budget of this run, in addition to the study's budget.
+        cache: the cache file, created if missing; None for no cache.
+        batching: options for providers' batches; None to send calls immediately.
+        expected: estimated calls per match by game, used to forecast the remaining time.
+        on: a cluster whose machines play scripted matches and make calls to models: ``ray`` or
+            ``ray://HOST:PORT``, see :func:`~cheaptalk.cluster.cluster`; None for this machine.
+            Budgets, rate limits and the record stay on this machine.
+        observer: receives callbacks during matches with models or people, such as
             :class:`.Telemetry`.
-        stop: calls the run off once another thread sets it: within a second no more matches and
-            calls are begun, what is in flight comes back and is recorded, and the progress is
-            returned, halted.
+        stop: set it from another thread to cancel the run. Within a second no more matches and
+            calls start; calls in flight are completed and recorded, and the halted progress is
+            returned.
 
     Raises:
-        StudyError: the study cannot be laid out, or a key, price or person is missing.
-        StoreError: the store cannot be written; what was committed stays.
-        KeyboardInterrupt: stopped by Ctrl-C; what was committed stays.
+        StudyError: the study cannot be planned, or a key, price or person is missing.
+        StoreError: the store cannot be written; committed data is kept.
+        KeyboardInterrupt: stopped by Ctrl-C; committed data is kept.
     """
-    wanted = study if isinstance(study, Plan | Checked) else study_of(study)
-    coming = as_guests(guests)
+    target = study if isinstance(study, Plan | Checked) else study_of(study)
+    agents = as_remote_agents(remote_agents)
     stop = stop or Event()
     if on is not None:
         check_address(on)
     with (
-        ExitStack() as farewell,
+        ExitStack() as finishing,
         Store.opened(store, create=True) as opened,
         open_cache(cache) as call_cache,
     ):
-        if isinstance(wanted, Checked):
-            checked = wanted
+        if isinstance(target, Checked):
+            checked = target
         else:
-            planned = wanted if isinstance(wanted, Plan) else lay_out(wanted, opened)
+            planned = target if isinstance(target, Plan) else lay_out(target, opened)
             checked = check(
                 planned,
                 opened,
                 ask_person=ask_person,
-                guests=coming,
+                remote_agents=agents,
                 prices=prices,
                 cap=cap,
                 batching=batching,
             )
-        sources = Sources(recordings(opened), ask_person, coming)
+        sources = Sources(recordings(opened), ask_person, agents)
         with (
             nullcontext() if on is None else cluster(on) as machines,
             in_turn(opened, _work(checked.plan), stop) as shares,
         ):
             at_once = concurrency or (CONCURRENCY if checked.batching is None else IN_BATCHES)
-            new_desk = partial(
-                open_desk, opened, guests=coming, concurrency=at_once, patience=patience,
+            new_dispatcher = partial(
+                open_dispatcher, opened, remote_agents=agents, concurrency=at_once,
+                patience=patience,
                 cache=call_cache,
             )  # fmt: skip
             playing = _Run(
-                checked, opened, shares, progress, new_desk, sources, expected, models, machines,
-                onlooker, stop,
+                checked, opened, shares, progress, new_dispatcher, sources, expected, models,
+                machines,
+                observer, stop,
             )  # fmt: skip
-            if coming is not None:
-                farewell.callback(coming.conclude)
+            if agents is not None:
+                finishing.callback(agents.conclude)
             with playing.control, playing.noting_halts():
                 playing.go(workers)
     return playing.progress
 
 
 run_async = awaitable(run)
-"""What :func:`run` does, to be awaited: in a notebook, a server, or beside other tasks.
+"""The asynchronous version of :func:`run`, for notebooks, servers and concurrent tasks.
 
-It takes the same arguments and returns the same. The study is played in a thread, in which
-``progress`` is told, too. To cancel the task is to call the run off: what is in flight comes back
-and is recorded before the task ends, and to run again is to go on.
+It has the same arguments and return value. The study is played in a thread, which also calls
+``progress``. If the task is cancelled, calls in flight are completed and recorded before it ends.
+Run the study again to resume it.
 """
 
 
 def _work(planned: Plan) -> str | None:
-    """What runs share that play the same matches; None where one run is to play all of them."""
+    """Return a key that is equal for runs that can share the matches; None if they cannot."""
     study = planned.study
-    if not planned.whole or not planned.matches or study.unanswered.redeal or study.deals_from:
-        return None  # which matches these are depends on when one looks
+    if not planned.whole or not planned.matches or study.unanswered.replace or study.instances_from:
+        return None  # the matches depend on the time of planning
     ends = planned.matches[0].id, planned.matches[-1].id
-    written = study_digest(planned.study.name, planned.study.written())
-    return digest(written, len(planned.matches), *ends)
+    study_key = study_digest(planned.study.name, planned.study.written())
+    return digest(study_key, len(planned.matches), *ends)
 
 
 class _Run:
-    """A plan on its way through a host: what is left of it, and how far it is."""
+    """The state of a running plan."""
 
     def __init__(
         self,
@@ -203,12 +204,12 @@ class _Run:
         store: Store,
         shares: Shares,
         report: Callable[[Progress], None],
-        new_desk: Callable[..., AbstractAsyncContextManager[Desk]],
+        new_dispatcher: Callable[..., AbstractAsyncContextManager[Dispatcher]],
         sources: Sources,
         expected: Mapping[str, float],
         models: Models | None,
         machines: Cluster | None,
-        onlooker: Onlooker,
+        observer: RunObserver,
         stop: Event,
     ) -> None:
         self.stop = stop
@@ -219,83 +220,85 @@ class _Run:
         self.store = store
         self.shares = shares
         self.report = report
-        self.new_desk = new_desk
+        self.new_dispatcher = new_dispatcher
         self.sources = sources
-        self.onlooker = onlooker
+        self.observer = observer
         self.control = Control(store.backend.mailbox, planned.study.name, self.matches)
-        self.desk: Desk | None = None
+        self.dispatcher: Dispatcher | None = None
         self.progress = Progress(0, 0)
         self.settled = Marks()
-        whole = planned.within
-        self.others = 0 if whole is None else len(whole.matches) - len(planned.matches)
+        full_plan = planned.within
+        self.others = 0 if full_plan is None else len(full_plan.matches) - len(planned.matches)
         self.rows = StudyRows(store, planned.study.name, planned.study.written())
-        planned.matches.extend(redealt(planned, store))
-        games = {one.digest: one.game for one in planned.matches.configurations()}
+        planned.matches.extend(replaced(planned, store))
+        games = {
+            configuration.digest: configuration.game
+            for configuration in planned.matches.configurations()
+        }
         seated = planned.players()
-        everyone = seated if whole is None else {**whole.players(), **seated}
-        players = {key: (one.label, one.spec) for key, one in everyone.items()}
+        everyone = seated if full_plan is None else {**full_plan.players(), **seated}
+        players = {key: (player.label, player.spec) for key, player in everyone.items()}
         self.rows.add(games, players)
         self.began = time.monotonic()
-        self.portable = all(one.spec.portable() for one in seated.values())
+        self.portable = all(player.spec.portable() for player in seated.values())
         self.instant = 0
         self.live, self.scripted = TimeLeft(expected=expected), TimeLeft()
-        ended = 0 if whole is None else self._adopt(whole)
-        self.take_up(0, only=planned.whole)
+        ended = 0 if full_plan is None else self._adopt(full_plan)
+        self.restore(0, only=planned.whole)
         self.past, self.found = shares.elsewhere(), 0
-        if whole is not None:
-            self.progress.rest = len(whole.matches) - ended - self.progress.left
+        if full_plan is not None:
+            self.progress.rest = len(full_plan.matches) - ended - self.progress.left
         if shares.first:
             self.progress.unresolved = mark_unresolved(store)
 
-    def take_up(self, start: int, *, only: bool = False) -> None:
-        """Play the matches from this one on next, but for those that have ended in another run or
-        study.
+    def restore(self, start: int, *, only: bool = False) -> None:
+        """Schedule the matches from this number on, except those that have ended elsewhere.
 
         Args:
-            only: set the study's other matches aside.
+            only: whether to supersede the study's other matches.
         """
         matches = self.plan.matches
-        left: Sequence[int] = range(start, len(matches))
+        remaining: Sequence[int] = range(start, len(matches))
         if not self.store.empty():
-            found = adopt(self.store, self.rows.id, matches.ids(start), only=only)
-            self.progress.set_aside += found.set_aside
-            self.progress.forfeited_before += found.forfeited
-            left = [start + place for place in found.left]
-            self.settled.set_all(start, len(matches), but=left)
+            adopted = adopt(self.store, self.rows.id, matches.ids(start), only=only)
+            self.progress.set_aside += adopted.set_aside
+            self.progress.forfeited_before += adopted.forfeited
+            remaining = [start + index for index in adopted.left]
+            self.settled.set_all(start, len(matches), but=remaining)
         self.progress.planned += len(matches) - start
-        self.progress.before += len(matches) - start - len(left)
-        for (game, instant), count in matches.kinds(left).items():
+        self.progress.before += len(matches) - start - len(remaining)
+        for (game, instant), count in matches.kinds(remaining).items():
             self._time(instant).plan(game, count)
             self.instant += count if instant else 0
         if self.checked.batching is None:
-            check_collected(self.store, self.plan.study.name, self.left(instant=False))
+            check_collected(self.store, self.plan.study.name, self.remaining(instant=False))
 
-    def _adopt(self, whole: Plan) -> int:
-        """Take up what has ended of the whole study, of which a part is played; how much has."""
+    def _adopt(self, full_plan: Plan) -> int:
+        """Adopt the ended matches of the full plan, and return their number."""
         if self.store.empty():
             return 0
-        found = adopt(self.store, self.rows.id, whole.matches.ids(), only=whole.whole)
-        self.progress.set_aside += found.set_aside
-        return len(whole.matches) - len(found.left)
+        adopted = adopt(self.store, self.rows.id, full_plan.matches.ids(), only=full_plan.whole)
+        self.progress.set_aside += adopted.set_aside
+        return len(full_plan.matches) - len(adopted.left)
 
     def _time(self, instant: bool) -> TimeLeft:
-        """Whose time is told: that of matches between scripts, or of those with others."""
+        """Return the time estimator of scripted or live matches."""
         return self.scripted if instant else self.live
 
-    def left(self, *, instant: bool, share: Share | None = None) -> Iterator[PlannedMatch]:
-        """The matches still to be played, between scripts or with others."""
+    def remaining(self, *, instant: bool, share: Share | None = None) -> Iterator[PlannedMatch]:
+        """Yield the remaining matches, either between scripts or with other players."""
         start, stop = (0, None) if share is None else (share.start, share.stop)
-        return self.plan.matches.left(self.settled, instant=instant, start=start, stop=stop)
+        return self.plan.matches.remaining(self.settled, instant=instant, start=start, stop=stop)
 
     def _shares(self, kind: str, size: int) -> Iterator[Share]:
-        """What is left of a kind of work, divided."""
-        numbers = self.plan.matches.numbers_left(self.settled, instant=kind == SCRIPTED)
-        for place, some in groupby(numbers, lambda number: number // size):
-            yield Share(kind, place * size, (place + 1) * size, sum(1 for _ in some))
+        """Divide the remaining work of a kind into shares."""
+        numbers = self.plan.matches.remaining_numbers(self.settled, instant=kind == SCRIPTED)
+        for index, group in groupby(numbers, lambda number: number // size):
+            yield Share(kind, index * size, (index + 1) * size, sum(1 for _ in group))
 
     @contextmanager
     def noting_halts(self) -> Iterator[None]:
-        """Note in the store why the run stops before its end, if it does, and what it came to."""
+        """Record in the store why the run stops early, if it does, and summarize it."""
         self._note(None, to_come=self.progress.left)
         self.store.backend.merge_log()  # so that a copy of the main file shows what it lacks
         try:
@@ -310,8 +313,8 @@ class _Run:
         planned = self.progress.planned + self.others
         if not self.plan.whole and self.plan.within is None:
             name = self.plan.study.name
-            known = self.store.study(name, counted=False).planned or 0
-            planned = max(known, self.store.count_members(name))
+            planned_before = self.store.study(name, counted=False).planned or 0
+            planned = max(planned_before, self.store.count_members(name))
         note_run(self.store, self.rows.id, planned, halted, to_come=to_come)
 
     def _sum_up(self, halted: str | None) -> None:
@@ -325,36 +328,38 @@ class _Run:
             )
         self._note(halted)
         self.progress.excluded = excluded(self.store, self.plan.study.name)
-        if self.desk is not None:
+        if self.dispatcher is not None:
             self.progress.cost = spent(self.store, self.rows.id)
 
     def _elsewhere(self) -> int:
-        """How many matches others have ended since this run looked into the store."""
+        """Return the number of matches ended by other runs since this run started."""
         return self.found + self.shares.elsewhere() - self.past
 
     def _statuses(self) -> Counter[Status]:
-        """The matches of the plan that are in the store by status, whoever played them."""
-        parts = (self.store.statuses(one.id for one in some) for some in chunks(self.plan.matches))
+        """Count the plan's matches in the store by status, from all runs."""
+        parts = (
+            self.store.statuses(match.id for match in batch) for batch in chunks(self.plan.matches)
+        )
         return Counter(status for part in parts for status in part.values())
 
     def go(self, workers: int) -> None:
-        """Play what is left: matches between scripts first, then those with others."""
+        """Play the remaining matches, scripted ones first."""
         start = len(self.plan.matches)
         self.report(self.progress)
         self.shares.offer(SCRIPTED, partial(self._shares, SCRIPTED, CHUNK))
         self.shares.offer(LIVE, partial(self._shares, LIVE, sys.maxsize))
         self._play_scripted(workers if self.portable else 1)
         self._play_others()
-        if not self.progress.halted and (again := redealt(self.plan, self.store)):
+        if not self.progress.halted and (replacements := replaced(self.plan, self.store)):
             self.settled.set_all(0, start)
-            self.plan.matches.extend(again)
+            self.plan.matches.extend(replacements)
             self.instant = 0
-            self.take_up(start)
+            self.restore(start)
             self.go(workers)
 
     def _play_scripted(self, workers: int) -> None:
-        """Play matches between scripts, as long as any are left here or with others."""
-        began = then = time.monotonic()
+        """Play scripted matches until none remain in this or other runs."""
+        began = previous = time.monotonic()
         while True:
             for share, chunk in self._played(workers):
                 rows = [match_row(self.rows, match, end) for match, end in chunk]
@@ -363,10 +368,10 @@ class _Run:
                     self.note(match, end)
                 now = time.monotonic()
                 games = Counter(match.configuration.game.name for match, _ in chunk)
-                self.scripted.share(games, now - then)
-                then = now
-                told = self.scripted.after(now - began, elsewhere=self.progress.elsewhere)
-                self.progress.seconds_left = None if self.live.waits else told
+                self.scripted.share(games, now - previous)
+                previous = now
+                seconds_left = self.scripted.after(now - began, elsewhere=self.progress.elsewhere)
+                self.progress.seconds_left = None if self.live.waits else seconds_left
                 if self._stopping():
                     return
             if not self._wait_for_others(SCRIPTED):
@@ -377,12 +382,12 @@ class _Run:
         return play_scripted(self._works(), self.instant, workers, machines)
 
     def _works(self) -> Iterator[Work]:
-        """Take shares of the matches between scripts, as long as there are any."""
+        """Take shares of the scripted matches until none remain."""
         while share := self.shares.take(SCRIPTED):
             works = 0
-            for some in chunks(self.left(instant=True, share=share), CHUNK):
+            for batch in chunks(self.remaining(instant=True, share=share), CHUNK):
                 works += 1
-                yield Work(share, some)
+                yield Work(share, batch)
             if not works:
                 self.store.backend.commit(partial(self.shares.done, share))
 
@@ -394,8 +399,8 @@ class _Run:
                 if not self.shares.first:
                     self.progress.unresolved += mark_unresolved(self.store)
                     self._pass_over_ended()
-                if any(True for _ in self.left(instant=False)):
-                    drive(self.play_live(), lambda: self.desk)
+                if any(True for _ in self.remaining(instant=False)):
+                    drive(self.play_live(), lambda: self.dispatcher)
                 if not self.progress.halted:
                     self.store.backend.commit(partial(self.shares.done, share))
                 elif self.progress.halted != CALLED_OFF:
@@ -404,26 +409,27 @@ class _Run:
                 return
 
     def _pass_over_ended(self) -> None:
-        """Leave out matches with models or people that another run has ended meanwhile."""
-        numbers = self.plan.matches.numbers_left(self.settled, instant=False)
-        for some in chunks([*numbers]):
-            known = self.store.statuses(self.plan.matches[number].id for number in some)
-            for number in some:
+        """Skip live matches that another run has ended in the meantime."""
+        numbers = self.plan.matches.remaining_numbers(self.settled, instant=False)
+        for batch in chunks([*numbers]):
+            statuses = self.store.statuses(self.plan.matches[number].id for number in batch)
+            for number in batch:
                 match = self.plan.matches[number]
-                if known.get(match.id) in SETTLED:
+                if statuses.get(match.id) in SETTLED:
                     self.settled.set(number)
                     self.live.drop(match.configuration.game.name)
                     self.found += 1
 
     def _wait_for_others(self, kind: str) -> bool:
-        """Whether others are at work that this run may have to take over; wait a little then."""
+        """Return whether other runs have work that this run may have to take over, after a
+        pause."""
         if not self.shares.waits(kind) or self._stopping():
             return False
         time.sleep(LOOK)
         return True
 
     def _stopping(self) -> bool:
-        """Give account, and see whether the run is to stop here."""
+        """Report progress and return whether the run must stop."""
         self.progress.elsewhere = self._elsewhere()
         self.report(self.progress)
         self.control.beat()
@@ -434,21 +440,21 @@ class _Run:
         return self.progress.halted is not None
 
     async def play_live(self) -> None:
-        """Play the matches with models or people, as many at once as the desk says."""
+        """Play the matches with models or people, up to the dispatcher's concurrency."""
         async with AsyncExitStack() as stack:
             models = await self._calling()
-            self.desk = desk = await stack.enter_async_context(
-                self.new_desk(self.purse(), self.rows.id, models=models)
+            self.dispatcher = dispatcher = await stack.enter_async_context(
+                self.new_dispatcher(self.budget_tracker(), self.rows.id, models=models)
             )
-            await stack.enter_async_context(self.control.minding(desk, self.note_state))
+            await stack.enter_async_context(self.control.minding(dispatcher, self.note_state))
             checked = self.checked
             if checked.batching is not None:
-                ids = (match.id for match in self.left(instant=False))
-                waited = in_batches(desk, checked.batching, checked.prices, self.tell, ids)
+                ids = (match.id for match in self.remaining(instant=False))
+                waited = in_batches(dispatcher, checked.batching, checked.prices, self.tell, ids)
                 await stack.enter_async_context(waited)
-                desk.purse = self.purse()
+                dispatcher.budget_tracker = self.budget_tracker()
             self.began = time.monotonic()
-            host = Host(self.rows, desk, self.sources, self.onlooker)
+            host = Host(self.rows, dispatcher, self.sources, self.observer)
 
             async def play(match: PlannedMatch) -> None:
                 end = await host.play(match)
@@ -456,33 +462,38 @@ class _Run:
                     self.note(match, end)
                     self.report(self.progress)
 
-            await desk.work_on(self.left(instant=False), play)
-        self.progress.halted, self.progress.short = desk.halted, desk.purse.short
-        self.progress.uncountable = desk.purse.uncountable
-        self.progress.used_up += len(desk.purse.used_up)
-        ids = (match.id for match in self.left(instant=False))
+            await dispatcher.work_on(self.remaining(instant=False), play)
+        self.progress.halted, self.progress.short = (
+            dispatcher.halted,
+            dispatcher.budget_tracker.short,
+        )
+        self.progress.uncountable = dispatcher.budget_tracker.uncountable
+        self.progress.used_up += len(dispatcher.budget_tracker.used_up)
+        ids = (match.id for match in self.remaining(instant=False))
         self.progress.waiting = calls_in_batches(self.store, ids)
-        self.progress.cached = desk.cache.use if desk.cache else None
-        if desk.halted == INTERRUPTED:
+        self.progress.cached = dispatcher.cache.use if dispatcher.cache else None
+        if dispatcher.halted == INTERRUPTED:
             raise KeyboardInterrupt
 
     async def _calling(self) -> Models | None:
-        """Who makes calls to models; None for this process."""
-        seats = [
+        """Return the client for models; None for this process."""
+        model_players = [
             (player.spec, group.configuration.game)
             for (_, player), group in self.plan.seats().items()
             if isinstance(player.spec, ModelSeat)
         ]
-        if self.models is not None or self.machines is None or not seats:
+        if self.models is not None or self.machines is None or not model_players:
             return self.models
-        remote = import_module("cheaptalk.calls.remote_models")  # slow, and seldom needed
-        begun: Models = await remote.RemoteModels.begun(self.machines, seats, refusals(self.store))
+        remote = import_module("cheaptalk.calls.remote_models")  # slow import, rarely needed
+        begun: Models = await remote.RemoteModels.begun(
+            self.machines, model_players, refusals(self.store)
+        )
         return begun
 
-    def purse(self) -> Purse:
-        """What may still be spent, from what the store says was spent so far."""
+    def budget_tracker(self) -> BudgetTracker:
+        """Return the budget tracker, based on the cost recorded in the store."""
         checked = self.checked
-        return study_purse(
+        return study_budget_tracker(
             self.store, self.rows.id, self.plan.study.budget, checked.prices, checked.cap,
             batch=checked.batching is not None,
         )  # fmt: skip
@@ -500,15 +511,15 @@ class _Run:
 
     def note_state(self, state: RunState) -> None:
         self.progress.state = state
-        if self.desk is not None and self.stop.is_set():
-            self.desk.halt(CALLED_OFF)
-        if self.desk is not None and self.checked.batching is None:
-            spent = self.desk.purse.now.spent
-            self.progress.seconds_left = self.live.so_far(
+        if self.dispatcher is not None and self.stop.is_set():
+            self.dispatcher.halt(CALLED_OFF)
+        if self.dispatcher is not None and self.checked.batching is None:
+            spent = self.dispatcher.budget_tracker.now.spent
+            self.progress.seconds_left = self.live.seconds_left(
                 time.monotonic() - self.began, spent.calls
             )
             self.progress.dollars_left = (
-                self.live.rest_of(spent.dollars, spent.calls)
+                self.live.cost_left(spent.dollars, spent.calls)
                 if spent.calls >= ENOUGH and spent.dollars_known
                 else None
             )
@@ -527,12 +538,12 @@ class _Run:
                 self.live.drop(game.name)
             else:
                 self.live.end(game.name, max(1, end.calls))
-        for place, seated in zip(game.places, match.seating, strict=True):
-            if seated.asked and place in end.kinds:
-                self.progress.kinds.setdefault(seated.label, Counter()).update(end.kinds[place])
+        for seat, seated in zip(game.seats, match.seating, strict=True):
+            if seated.may_fail and seat in end.kinds:
+                self.progress.kinds.setdefault(seated.label, Counter()).update(end.kinds[seat])
         if end.status is Status.FORFEITED:
-            named = dict(zip(game.places, labels, strict=True))
-            for place, kind in invalid(end.kinds):
-                self.progress.problems[f"{game.name}, {Forfeit(named[place], place, kind)}"] += 1
+            named = dict(zip(game.seats, labels, strict=True))
+            for seat, kind in invalid(end.kinds):
+                self.progress.problems[f"{game.name}, {Forfeit(named[seat], seat, kind)}"] += 1
         elif end.reason:
             self.progress.problems[f"{game.name}, {' / '.join(labels)}: {end.reason}"] += 1

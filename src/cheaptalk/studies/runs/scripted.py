@@ -1,4 +1,4 @@
-"""Playing matches between scripted players: in this process, or over several."""
+"""Play matches between scripted players in one or several processes."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,16 +15,16 @@ from cheaptalk.rules.errors import describe
 from cheaptalk.studies.plans.matches import PlannedMatch
 
 WORTH_WORKERS = 2_000
-"""Matches below which starting worker processes costs more than it saves."""
+"""Minimum number of matches for which worker processes pay off."""
 
 Chunk = list[tuple[PlannedMatch, Ended]]
 
 
 class Work(NamedTuple):
-    """Matches that are played, handed over and committed together.
+    """Matches that are played and committed together.
 
     Attributes:
-        share: of the study's work that they are of.
+        share: the share of the study's work to which they belong.
     """
 
     share: Share
@@ -34,28 +34,28 @@ class Work(NamedTuple):
 def play_scripted(
     works: Iterator[Work], count: int, workers: int, cluster: Cluster | None = None
 ) -> Iterator[tuple[Share, Chunk]]:
-    """Play matches, yielding them in chunks as they end; the order is not that of the plan.
+    """Play matches and yield them in chunks as they end, not in the order of the plan.
 
     Args:
-        count: how many there are, all works together.
-        workers: processes of this machine.
-        cluster: the machines that play instead, if any do.
+        count: total number of matches.
+        workers: processes on this machine.
+        cluster: the machines that play instead, if any.
     """
     if cluster is not None:
-        yield from _over(cluster, works, lambda: 3 * cluster.cpus)
+        yield from _play_in_pool(cluster, works, lambda: 3 * cluster.cpus)
     elif workers <= 1 or count < WORTH_WORKERS:
         for share, matches in works:
             yield share, play_chunk(matches)
     else:
-        lost = "what was played is kept: run it again, with fewer workers"
+        lost = "played matches are kept: run it again with fewer workers"
         with processes(workers, lost) as pool:
-            yield from _over(pool, works, lambda: 3 * workers)
+            yield from _play_in_pool(pool, works, lambda: 3 * workers)
 
 
-def _over(
+def _play_in_pool(
     pool: Pool, works: Iterator[Work], ahead: Callable[[], int]
 ) -> Iterator[tuple[Share, Chunk]]:
-    """Keep a few chunks ahead of the one who stores them, so that memory stays flat."""
+    """Submit only a few chunks ahead of the writer, to limit memory."""
     running: dict[Future[list[Ended]], Work] = {}
     for work in works:
         running[pool.submit(_play_ends, work.matches)] = work
@@ -77,7 +77,7 @@ def _play_ends(matches: list[PlannedMatch]) -> list[Ended]:
 
 
 def play_chunk(matches: list[PlannedMatch]) -> Chunk:
-    """Play some matches, one after the other."""
+    """Play matches sequentially."""
     deciding: dict[tuple[str, str], Decide] = {}
     return [(match, _play_one(match, deciding)) for match in matches]
 
@@ -86,13 +86,13 @@ def _play_one(match: PlannedMatch, deciding: dict[tuple[str, str], Decide]) -> E
     game = match.configuration.game
     begun = time.time()
     players: dict[str, Decide] = {}
-    for place, seated in zip(game.places, match.seating, strict=True):
+    for seat, seated in zip(game.seats, match.seating, strict=True):
         key = (game.name, seated.digest)
         if key not in deciding:
             deciding[key] = seated.spec.decide()
-        players[place] = deciding[key]
+        players[seat] = deciding[key]
     try:
-        table = play(game, match.deal, match.seed, players)
+        table = play(game, match.instance, match.seed, players)
         return ended(table, match.seed, scripted_answers(table.given), begun=begun)
     except Exception as error:  # noqa: BLE001 - one broken player must not end the others' matches
         return failed(describe(error), match.seed)

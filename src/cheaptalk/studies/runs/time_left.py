@@ -1,6 +1,6 @@
-"""The time that a run has left, by the work that is left of each game.
+"""Estimate the remaining time of a run from the remaining work of each game.
 
-Matches of different games take different time: the share of matches that have ended says little.
+The share of ended matches is not sufficient, because games take different times.
 """
 
 import math
@@ -9,21 +9,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 WINDOW = 60.0
-"""Seconds over which the speed is taken at the least; over a third of the run at the most."""
+"""Minimum window in seconds for measuring speed; the maximum is a third of the run."""
 STEADY = 15.0
-"""Seconds in which what is told follows most of a change."""
+"""Time constant of the forecast's smoothing, in seconds."""
 BEGINNING = 2.0
-"""Seconds of a run before which nothing is foretold."""
+"""Seconds before the first forecast."""
 
 
 @dataclass
 class GameWork:
-    """What is counted of one game in a run.
+    """The counts of one game in a run.
 
     Attributes:
-        left: matches that have not ended.
-        ended: those that have, in this run.
-        work: what these took, in any unit that all games share: calls to models, or seconds.
+        left: unfinished matches.
+        ended: matches ended in this run.
+        work: work of the ended matches, in a common unit: calls to models or seconds.
     """
 
     left: int = 0
@@ -33,124 +33,126 @@ class GameWork:
 
 @dataclass
 class TimeLeft:
-    """Foretells from counted progress alone how long a run takes; it looks at no clock.
+    """Forecasts the remaining time of a run from counted progress; it reads no clock.
 
     Attributes:
-        games: what is counted of each game.
-        expected: work of a match by game, as far as something is known before any has ended.
+        games: counts by game.
+        expected: expected work per match by game, used before any match has ended.
     """
 
     games: dict[str, GameWork] = field(default_factory=dict)
     expected: Mapping[str, float] = field(default_factory=dict)
     _samples: deque[tuple[float, float]] = field(default_factory=deque, init=False)
-    _told: tuple[float, float] | None = field(default=None, init=False)
+    _last_forecast: tuple[float, float] | None = field(default=None, init=False)
 
     @property
     def waits(self) -> bool:
-        """Whether matches are left."""
-        return any(one.left for one in self.games.values())
+        """Whether matches remain."""
+        return any(entry.left for entry in self.games.values())
 
     def plan(self, game: str, count: int) -> None:
-        """Count matches that are to be played."""
+        """Add planned matches."""
         self.games.setdefault(game, GameWork()).left += count
 
     def drop(self, game: str) -> None:
-        """Count a match that is not to be played after all, or has failed."""
+        """Remove a match that failed or is not played."""
         self.games[game].left -= 1
 
     def end(self, game: str, work: float) -> None:
-        """Count a match that has ended and what it took."""
-        one = self.games.setdefault(game, GameWork())
-        one.left -= 1
-        one.ended += 1
-        one.work += work
+        """Add an ended match and its work."""
+        entry = self.games.setdefault(game, GameWork())
+        entry.left -= 1
+        entry.ended += 1
+        entry.work += work
 
     def share(self, ended: Counter[str], seconds: float) -> None:
-        """Count matches that ended together, and share the time they took among their games.
+        """Add matches that ended together, and divide their time among the games.
 
-        They share it by what a match of each game took so far.
+        The division follows the work per match of each game so far.
         """
         weights = {game: count * self.work_of(game) for game, count in ended.items()}
-        whole = sum(weights.values())
+        total = sum(weights.values())
         for game, count in ended.items():
-            each = seconds * weights[game] / whole / count if whole else seconds / ended.total()
+            seconds_each = (
+                seconds * weights[game] / total / count if total else seconds / ended.total()
+            )
             for _ in range(count):
-                self.end(game, each)
+                self.end(game, seconds_each)
 
     def work_of(self, game: str) -> float:
-        """What a match of a game takes: of its own matches, or by what others take."""
-        one = self.games.get(game, GameWork())
-        if one.ended:
-            return one.work / one.ended
+        """Return the work per match of a game, from its own matches or from other games."""
+        entry = self.games.get(game, GameWork())
+        if entry.ended:
+            return entry.work / entry.ended
         return self.expected.get(game, self._usual()) * self._scale()
 
     def _usual(self) -> float:
-        """What a match of any game is expected to take, or took where nothing is expected."""
+        """Return the mean work per match over all games, expected or observed."""
         if self.expected:
             return sum(self.expected.values()) / len(self.expected)
-        ended = sum(one.ended for one in self.games.values())
-        return sum(one.work for one in self.games.values()) / ended if ended else 1.0
+        ended = sum(entry.ended for entry in self.games.values())
+        return sum(entry.work for entry in self.games.values()) / ended if ended else 1.0
 
     def _scale(self) -> float:
-        """How much more matches took than was expected of them."""
-        known = [one for game, one in self.games.items() if game in self.expected]
+        """Return the ratio of observed to expected work."""
+        expected_entries = [entry for game, entry in self.games.items() if game in self.expected]
         expected = sum(
-            one.ended * self.expected[game]
-            for game, one in self.games.items()
+            entry.ended * self.expected[game]
+            for game, entry in self.games.items()
             if game in self.expected
         )
-        return sum(one.work for one in known) / expected if expected else 1.0
+        return sum(entry.work for entry in expected_entries) / expected if expected else 1.0
 
     def remaining(self, under_way: float = 0.0) -> float:
-        """The work that is left.
+        """Return the remaining work.
 
         Args:
-            under_way: work that was done on matches that have not ended; at most nine tenths of
-                what is left.
+            under_way: work done on unfinished matches; at most nine tenths of the remaining work.
         """
-        whole = sum(one.left * self.work_of(game) for game, one in self.games.items())
-        return whole - min(under_way, 0.9 * whole)
+        total = sum(entry.left * self.work_of(game) for game, entry in self.games.items())
+        return total - min(under_way, 0.9 * total)
 
     def after(self, seconds: float, under_way: float = 0.0, elsewhere: int = 0) -> float | None:
-        """Seconds until the end, this long after the beginning; None where nobody can tell yet.
+        """Return the estimated seconds until the end; None if unknown.
 
-        What is told follows the counted progress slowly, so that it does not jump.
+        The forecast is smoothed.
 
         Args:
             under_way: as for :meth:`remaining`.
-            elsewhere: matches that others ended of those that are left here; like those that
-                ended here, one with another.
+            elsewhere: matches ended by other runs, assumed to take the mean work of those here.
         """
-        ended = sum(one.ended for one in self.games.values())
-        here = sum(one.work for one in self.games.values())
-        others = elsewhere * here / ended if ended else 0.0
-        done = here + under_way + others
-        speed = self._speed(seconds, done)
+        ended = sum(entry.ended for entry in self.games.values())
+        work_here = sum(entry.work for entry in self.games.values())
+        work_elsewhere = elsewhere * work_here / ended if ended else 0.0
+        work_done = work_here + under_way + work_elsewhere
+        speed = self._speed(seconds, work_done)
         if not speed or seconds < BEGINNING:
             return None
-        left = max(0.0, self.remaining(under_way) - others) / speed
-        if self._told is not None:
-            then, told = self._told
-            part = 1 - math.exp(-(seconds - then) / STEADY)
-            left = part * left + (1 - part) * max(0.0, told - (seconds - then))
-        self._told = seconds, left
-        return left
+        seconds_left = max(0.0, self.remaining(under_way) - work_elsewhere) / speed
+        if self._last_forecast is not None:
+            forecast_at, forecast = self._last_forecast
+            part = 1 - math.exp(-(seconds - forecast_at) / STEADY)
+            seconds_left = part * seconds_left + (1 - part) * max(
+                0.0, forecast - (seconds - forecast_at)
+            )
+        self._last_forecast = seconds, seconds_left
+        return seconds_left
 
-    def so_far(self, seconds: float, made: float) -> float | None:
-        """Seconds until the end, where so much work was done in all, on matches under way too."""
-        ended = sum(one.work for one in self.games.values())
-        return self.after(seconds, max(0.0, made - ended))
+    def seconds_left(self, seconds: float, work_done: float) -> float | None:
+        """Return the estimated seconds until the end, given all work done so far."""
+        ended = sum(entry.work for entry in self.games.values())
+        return self.after(seconds, max(0.0, work_done - ended))
 
-    def rest_of(self, taken: float, made: float) -> float:
-        """What the work that is left is going to take, where so much work took so much."""
-        ended = sum(one.work for one in self.games.values())
-        return taken / made * self.remaining(max(0.0, made - ended))
+    def cost_left(self, cost: float, work_done: float) -> float:
+        """Return the estimated remaining cost, given the cost of the work so far."""
+        ended = sum(entry.work for entry in self.games.values())
+        return cost / work_done * self.remaining(max(0.0, work_done - ended))
 
-    def _speed(self, seconds: float, done: float) -> float:
-        """Work a second of late."""
+    def _speed(self, seconds: float, work_done: float) -> float:
+        """Return the recent work per second."""
         if not self._samples or seconds - self._samples[-1][0] >= 1:
-            self._samples.append((seconds, done))
+            self._samples.append((seconds, work_done))
         while len(self._samples) > 1 and self._samples[1][0] <= seconds - max(WINDOW, seconds / 3):
             self._samples.popleft()
-        then, before = self._samples[0] if len(self._samples) > 1 else (0.0, 0.0)
-        return (done - before) / max(seconds - then, 1e-9)
+        earlier, earlier_work = self._samples[0] if len(self._samples) > 1 else (0.0, 0.0)
+        return (work_done - earlier_work) / max(seconds - earlier, 1e-9)

@@ -1,7 +1,7 @@
-"""Runs of one process that write to one store take turns, so that several may be awaited together.
+"""Let concurrent runs in one process take turns writing to a store.
 
-A store has one writer at a time, across processes. A second process is refused, as nobody knows how
-long the first goes on; within a process a run waits for the other, which is sure to end.
+A store has one writer at a time, across processes. A second process is rejected, because the first
+may run indefinitely; within a process a run waits for the other.
 """
 
 from collections import Counter
@@ -10,37 +10,37 @@ from contextlib import ExitStack, contextmanager
 from threading import Condition, Event, get_ident
 
 from cheaptalk.records import Store
-from cheaptalk.records.store.backend import StoreHeld
+from cheaptalk.records.store.backend import StoreLocked
 from cheaptalk.records.store.shares import Shares
 
 PAUSE = 0.1
-"""Seconds between two attempts to get the store."""
+"""Seconds between two attempts to lock the store."""
 CHANGED = Condition()
 WRITING: Counter[tuple[str, int]] = Counter()
-"""Runs of this process that hold a store, by its address and the run's thread."""
+"""Runs of this process that hold a store, by store address and thread."""
 
 
 @contextmanager
 def in_turn(store: Store, work: str | None, stop: Event) -> Iterator[Shares]:
-    """Hold a store for a run, after the runs of other threads of this process that hold it.
+    """Lock a store for a run, after the runs of other threads in this process.
 
     Args:
-        work: as :meth:`.Store.sharing` takes it.
+        work: see :meth:`.Store.sharing`.
         stop: ends the wait.
 
     Raises:
-        StoreHeld: another process holds it, this thread does, or ``stop`` was set meanwhile.
+        StoreLocked: another process or this thread holds it, or ``stop`` was set.
     """
     run = store.backend.address, get_ident()
     with ExitStack() as stack:
-        # what a run holds and what WRITING says of it change together, so that no other run sees
-        # a held store without a holder
+        # the lock and WRITING change together, so that no other run sees
+        # a locked store without its holder
         with CHANGED:
             while True:
                 try:
                     shares = stack.enter_context(store.sharing(work))
                     break
-                except StoreHeld:
+                except StoreLocked:
                     if stop.is_set() or not _held_by_other_thread(run):
                         raise
                 CHANGED.wait(PAUSE)

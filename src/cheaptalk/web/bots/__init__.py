@@ -1,1 +1,1 @@
-"""Bots that play in the browser without one: they read pages, fill in forms and follow links."""
+"""Bots that play through the web pages without a browser."""

@@ -1,6 +1,6 @@
-"""Bots at tables and on the paths of studies: each does what the page at its link lets it do.
+"""Bots that play games and take part in studies through the web pages.
 
-They know no game and nothing of the server but its pages: forms, links, and addresses.
+They know no game and use nothing of the server but its pages: forms, links and addresses.
 """
 
 import asyncio
@@ -20,53 +20,53 @@ from cheaptalk.web.bots.guesses import guess
 from cheaptalk.web.bots.pages import Form, Page
 from cheaptalk.web.bots.replies import attention, reply
 
-SLOWER = 3.0
-"""Seconds to wait where the server asks for patience, or is not there."""
-REFRESH = 4.0
-"""Seconds after which a page that waits is read again, unless it says how long."""
-LOOKS = 3
-"""At a lobby, before a bot begins with stand-ins."""
-GIVES_UP = 200
-"""Times in a row that a bot gets no further before it gives up."""
-LONGEST = aiohttp.ClientTimeout(total=60)
+RETRY_SECONDS = 3.0
+"""Wait after a rate limit or a failed request."""
+REFRESH_SECONDS = 4.0
+"""Interval at which a waiting page is reloaded, unless the page sets one."""
+LOBBY_RELOADS = 3
+"""Reloads of a lobby before a bot starts with substitutes."""
+MAX_WAITS = 200
+"""Consecutive waits after which a bot gives up."""
+REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=60)
 
 Rest = Callable[[float], Awaitable[object]]
-"""Lets so many seconds go by."""
+"""A function that waits for a number of seconds."""
 
 
 class GaveUp(Exception):
-    """A bot does not get on."""
+    """A bot cannot continue."""
 
 
 class Sent(NamedTuple):
     """An answer that was sent.
 
     Attributes:
-        link: of whoever sent it.
-        taken: whether the server said that it has it; False where the connection broke before.
+        link: the bot's link.
+        saved: whether the server confirmed it; False if the connection was lost before.
     """
 
     link: str
     fields: dict[str, str]
-    taken: bool
+    saved: bool
 
 
 @dataclass
 class Tally:
-    """What bots did, and what they met.
+    """The results of a crowd of bots.
 
     Attributes:
-        matches: that were played to their end.
-        pages: that were read.
-        moves: answers that counted.
-        refused: answers that did not count, and were asked for again.
-        slowed: times that a bot was told to be slower.
-        lost: connections that broke.
-        errors: whatever else was wrong, with how often it was.
-        seconds: from each click to the page that followed, and for each page read again.
-        sent: the answers in order, each bot's own.
-        endings: of participants' visits, by kind.
-        codes: that participants were shown in the end, by their links.
+        matches: matches played to the end.
+        pages: pages loaded.
+        moves: valid answers.
+        refused: invalid answers, which were then repeated.
+        slowed: rate-limited requests.
+        lost: lost connections.
+        errors: other errors with their counts.
+        seconds: load times of pages, from each click or reload.
+        sent: answers, in order for each bot.
+        endings: endings of participants' visits.
+        codes: completion codes by participants' links.
     """
 
     matches: int = 0
@@ -82,14 +82,14 @@ class Tally:
     codes: dict[str, str] = field(default_factory=dict)
 
     def summary(self) -> dict[str, object]:
-        """The same in numbers, to be printed: times of pages in seconds."""
+        """Return the counts, and percentiles of page load times in seconds."""
         times = {f"within_{percent}": self.slowest(percent) for percent in (50, 95, 100)}
         counts = ("matches", "pages", "moves", "refused", "slowed", "lost")
-        more = {"endings": self.endings, "errors": self.errors}
-        return {name: getattr(self, name) for name in counts} | times | more
+        details = {"endings": self.endings, "errors": self.errors}
+        return {name: getattr(self, name) for name in counts} | times | details
 
     def slowest(self, percent: float) -> float:
-        """Seconds within which so many percent of the pages came; 0 without pages.
+        """Return a percentile of the page load times in seconds; 0 without pages.
 
         >>> Tally(seconds=[0.1, 0.4, 0.2]).slowest(95)
         0.4
@@ -100,19 +100,19 @@ class Tally:
 
 @dataclass
 class Crowd:
-    """Bots that come to a server together.
+    """Bots that start at the same address.
 
     Attributes:
-        url: where each begins: the gallery, a game, an invitation, somebody's link, or the entry
-            to a study, where ``{id}`` stands for an id of each bot's own.
-        people: how many they are.
-        think: seconds that they think between clicks, exponential with this mean.
-        matches: that each plays.
-        games: that they choose among; empty for all.
-        answers: to questions on a participant's path, by their names; others are guessed.
-        seed: of all that they choose.
-        rest: how time goes by for them.
-        tally: what they have done so far, all together.
+        url: start address: the gallery, a game, an invitation, a visitor's link, or the link of a
+            study, in which ``{id}`` is replaced by each bot's ID.
+        people: number of bots.
+        think: mean of the exponentially distributed time before each click, in seconds.
+        matches: number of matches per bot.
+        games: names of the games to play; empty for all.
+        answers: answers to a study's questions by name; other answers are guessed.
+        seed: seed of all random choices.
+        rest: function that waits.
+        tally: results of all bots so far.
     """
 
     url: str
@@ -127,49 +127,45 @@ class Crowd:
     answers: Mapping[str, str] = field(default_factory=dict)
 
     async def play(self) -> Tally:
-        """Let all play all their matches.
+        """Run all bots.
 
         Raises:
-            CheaptalkError: no server answers where they begin.
+            CheaptalkError: no server answers at the start address.
         """
         connector = aiohttp.TCPConnector(limit=0)
-        jar = aiohttp.DummyCookieJar()  # they are told apart by their links
+        jar = aiohttp.DummyCookieJar()  # bots are distinguished by their links
         async with aiohttp.ClientSession(
-            connector=connector, timeout=LONGEST, cookie_jar=jar
+            connector=connector, timeout=REQUEST_TIMEOUT, cookie_jar=jar
         ) as session:
-            await self.knock(session)
+            await self.check_server(session)
             await asyncio.gather(
                 *(Bot(self, number, session).play() for number in range(self.people))
             )
         return self.tally
 
-    async def knock(self, session: aiohttp.ClientSession) -> None:
-        """See whether a server is there at all.
-
-        Raises:
-            CheaptalkError: none answers.
-        """
+    async def check_server(self, session: aiohttp.ClientSession) -> None:
+        """Raise a :class:`CheaptalkError` if no server answers at the start address."""
         try:
             async with session.get(self.entry(0)):
                 pass
         except (aiohttp.ClientError, TimeoutError, ValueError):
             raise CheaptalkError(
-                f"no server answers at {self.url}; start one with cheaptalk serve, and give the "
-                "address that it says"
+                f"no server answers at {self.url}: start one with cheaptalk serve and use the "
+                "address that it prints"
             ) from None
 
     def entry(self, number: int) -> str:
-        """Where a bot begins."""
-        known_by = f"{abs(self.seed) % 10**12:012}{number:012}"  # digits suit every platform
+        """Return a bot's start address."""
+        known_by = f"{abs(self.seed) % 10**12:012}{number:012}"  # valid as an ID on every platform
         return self.url.replace("{id}", known_by)
 
 
 class Bot:
-    """One of a crowd.
+    """A bot.
 
     Args:
-        number: which one.
-        session: how it reaches the server.
+        number: number within the crowd.
+        session: HTTP session.
     """
 
     def __init__(self, crowd: Crowd, number: int, session: aiohttp.ClientSession) -> None:
@@ -177,14 +173,14 @@ class Bot:
         self.tally = crowd.tally
         self.session = session
         self.chance = Chance(f"bots/{crowd.seed}", number)
-        self.where = self.link = crowd.entry(number)
+        self.address = self.link = crowd.entry(number)
         self.played = 0
         self.done = self.moved = False
         self.refusals: list[str] = []
         self._clicks = self._waits = 0
 
     async def play(self) -> None:
-        """Play all matches, or as many as go, on a path to its end."""
+        """Play all matches, or follow a study's path to its end."""
         try:
             page = await self.read(self.link)
             while not self.done and not page.ending:
@@ -196,13 +192,13 @@ class Bot:
             self.tally.errors[str(error)] += 1
 
     async def go_on(self, page: Page) -> Page:
-        """Do what a page lets one do, and see what comes of it."""
+        """Respond to a page, and return the next one."""
         if form := page.form("notice") or page.form("enter") or page.form("page"):
             return await self.step(page, form)
-        if ways := page.forms_for("answer"):
-            return await self.answer(page, self.draw().pick(ways))
+        if forms := page.forms_for("answer"):
+            return await self.answer(page, self.draw().pick(forms))
         if page.form("again"):
-            return await self.broken(page)
+            return await self.failed_match(page)
         if done := page.form("done"):
             return await self.over(page, done)
         if back := page.form("back"):
@@ -215,180 +211,183 @@ class Bot:
         return await self.choose(page)
 
     async def step(self, page: Page, form: Form) -> Page:
-        """Take a step on a participant's path: come, answer a page or a prompt."""
+        """Submit a page of a study's path, or an attention check."""
         if form.deed == "enter":
             return await self.press(form)
         if form.deed == "notice":
             return await self.press(form, attention(page, form))
-        more = self.played < self.crowd.matches
-        return await self.press(form, reply(page, form, self.crowd.answers, self.draw(), more=more))
+        fields = reply(
+            page, form, self.crowd.answers, self.draw(),
+            play_more=self.played < self.crowd.matches,
+        )  # fmt: skip
+        return await self.press(form, fields)
 
     async def over(self, page: Page, done: Form) -> Page:
-        """Leave a match that has ended, for another one or for what comes next on the path."""
-        again = page.form("open")
-        if self.moved:  # or it was counted, and the server was away since
+        """Leave an ended match for another one, or for the next step of the path."""
+        rematch = page.form("open")
+        if self.moved:  # otherwise the match was counted before the server restarted
             self.played += 1
             self.tally.matches += 1
         self.moved = False
-        if again is None:
+        if rematch is None:
             return await self.press(done)
         self.done = self.played == self.crowd.matches
-        return page if self.done else await self.press(self.draw().pick([done, again]))
+        return page if self.done else await self.press(self.draw().pick([done, rematch]))
 
-    async def broken(self, page: Page) -> Page:
-        """Go on without a match that broke.
+    async def failed_match(self, page: Page) -> Page:
+        """Leave a failed match.
 
         Raises:
-            GaveUp: there is nothing to go on to.
+            GaveUp: the page has no form for this.
         """
         if give_up := page.form("give_up"):
             return await self.press(give_up)
-        raise GaveUp(f"it does not go on: {' '.join(page.words.split())[:200]}")
+        raise GaveUp(f"the match failed: {' '.join(page.words.split())[:200]}")
 
     async def answer(self, page: Page, form: Form) -> Page:
-        """Answer a question; another way where an answer was refused before."""
+        """Answer a decision request, using the reasons why earlier answers were rejected."""
         fields = guess(page, form, self.refusals, self.draw())
-        shown = await self.press(form, fields)
-        if shown.problem:
+        response = await self.press(form, fields)
+        if response.problem:
             self.tally.refused += 1
-            self.refusals.append(shown.problem)
+            self.refusals.append(response.problem)
         else:
             self.tally.moves += 1
             self.moved = True
             self.refusals.clear()
-        return shown
+        return response
 
     async def wait_for_others(self, page: Page, fill: Form) -> Page:
-        """Tell the others where one is; begin with stand-ins where they do not come."""
-        invitation = next((one for one in page.links if "/join/" in one), None)
+        """Share the invitation with other bots; start with substitutes if none of them joins."""
+        invitation = next((link for link in page.links if "/join/" in link), None)
         if invitation and self._waits == 0:
             self.crowd.invitations.append(invitation)
-        if self._waits < LOOKS:
+        if self._waits < LOBBY_RELOADS:
             return await self.wait(page)
         if invitation in self.crowd.invitations:
             self.crowd.invitations.remove(invitation)
         return await self.press(fill)
 
     async def choose(self, page: Page) -> Page:
-        """Choose a game, a table of it, or a place; where there is nothing to choose, wait.
+        """Choose a game, a table or a seat; wait if there is none.
 
         Raises:
-            GaveUp: the page has nothing to wait for.
+            GaveUp: the page offers nothing and does not refresh.
         """
-        if "/join/" in self.where and page.forms:
+        if "/join/" in self.address and page.forms:
             return await self.press(page.forms[0])
         if tables := page.forms_for("open"):
             return await self.press(self.draw().pick(tables))
-        games = [one for one in page.links if "/games/" in one and self.wants(one)]
+        games = [link for link in page.links if "/games/" in link and self.accepts(link)]
         if not games:
             if page.refresh is None:
-                raise GaveUp(f"nothing is to be played at {self.where}")
+                raise GaveUp(f"no game to play at {self.address}")
             return await self.wait(page)
         await self.think()
         if self.crowd.invitations:
             return await self.read(self.crowd.invitations.pop())
         return await self.read(self.draw().pick(games))
 
-    def wants(self, link: str) -> bool:
-        """Whether the game that a link leads to is one of those to choose among."""
+    def accepts(self, link: str) -> bool:
+        """Return whether a link leads to one of the games to play."""
         return not self.crowd.games or urlsplit(link).path.split("/")[-1] in self.crowd.games
 
     async def press(self, form: Form, fields: dict[str, str] | None = None) -> Page:
-        """Think, send a form, and see where it leads.
+        """Submit a form, and return the page to which it leads.
 
         Args:
-            fields: of an answer; by default the form is sent as it stands.
+            fields: values to submit; by default the form's own.
         """
         await self.think()
-        began, link, where = time.perf_counter(), self.link, urljoin(self.where, form.action)
-        data = {one.name: one.value for one in form.blanks} if fields is None else fields
-        leads = page = None
+        start, link, action = time.perf_counter(), self.link, urljoin(self.address, form.action)
+        data = {blank.name: blank.value for blank in form.blanks} if fields is None else fields
+        location = page = None
         try:
-            async with self.session.post(where, data=data, allow_redirects=False) as reply:
-                leads = reply.headers.get("Location")
-                page = Page(await reply.text())
+            async with self.session.post(action, data=data, allow_redirects=False) as response:
+                location = response.headers.get("Location")
+                page = Page(await response.text())
         except (aiohttp.ClientError, TimeoutError):
             await self.lost()
-        if fields is not None and (leads or page is None):
-            self.tally.sent.append(Sent(link, fields, leads is not None))
-        if leads:
-            self.link = urljoin(where, leads)
+        if fields is not None and (location or page is None):
+            self.tally.sent.append(Sent(link, fields, location is not None))
+        if location:
+            self.link = urljoin(action, location)
             self._waits = 0
-            return await self.read(self.link, began)
+            return await self.read(self.link, start)
         if page is not None:
-            await self.refused(page, reply.status, final=form.deed == "enter")
+            await self.refused(page, response.status, final=form.deed == "enter")
         return await self.read(self.link)
 
-    async def read(self, link: str, began: float | None = None) -> Page:
-        """Read a page, or one's own where that one is not to be had.
+    async def read(self, link: str, start: float | None = None) -> Page:
+        """Load a page, or the bot's own page if that fails.
 
         Args:
-            began: when one clicked for it; now by default.
+            start: time of the click, by default now.
         """
         while True:
-            began = time.perf_counter() if began is None else began
-            self.where = urljoin(self.where, link)
+            start = time.perf_counter() if start is None else start
+            self.address = urljoin(self.address, link)
             try:
-                async with self.session.get(self.where) as reply:
-                    page = Page(await reply.text())
+                async with self.session.get(self.address) as response:
+                    page = Page(await response.text())
             except (aiohttp.ClientError, TimeoutError):
                 await self.lost()
             else:
                 self.tally.pages += 1
-                self.tally.seconds.append(time.perf_counter() - began)
-                if reply.status == 200:
+                self.tally.seconds.append(time.perf_counter() - start)
+                if response.status == 200:
                     return page
-                await self.refused(page, reply.status)
-            link, began = self.link, None
+                await self.refused(page, response.status)
+            link, start = self.link, None
 
     async def refused(self, page: Page, status: int, *, final: bool = False) -> None:
-        """Wait a little where something did not work.
+        """Record a failed request, and wait.
 
         Args:
-            final: whether there is nothing else to try.
+            final: whether the bot cannot continue elsewhere.
 
         Raises:
-            GaveUp: it was final, or one's own page, which is not to be had.
+            GaveUp: the bot cannot continue, or its own page failed.
         """
-        said = f"{status}: {' '.join(page.words.split())[:200]}"
+        error = f"{status}: {' '.join(page.words.split())[:200]}"
         if status in (429, 503):
             self.tally.slowed += 1
         elif final and status < 500:
-            raise GaveUp(said)
-        elif status != 409:  # a place that somebody else took first
-            if status < 500 and self.where == self.link:
-                raise GaveUp(said)
-            self.tally.errors[said] += 1
-        await self.rest(SLOWER)
+            raise GaveUp(error)
+        elif status != 409:  # another bot took the seat
+            if status < 500 and self.address == self.link:
+                raise GaveUp(error)
+            self.tally.errors[error] += 1
+        await self.rest(RETRY_SECONDS)
 
     async def lost(self) -> None:
-        """Wait a little where a connection broke."""
+        """Record a lost connection, and wait."""
         self.tally.lost += 1
-        await self.rest(SLOWER)
+        await self.rest(RETRY_SECONDS)
 
     async def wait(self, page: Page) -> Page:
-        """Read the page again after a while."""
-        await self.rest(page.refresh or REFRESH)
+        """Reload the page after its refresh interval."""
+        await self.rest(page.refresh or REFRESH_SECONDS)
         return await self.read(self.link)
 
     async def rest(self, seconds: float) -> None:
-        """Let time go by in which nothing is done.
+        """Wait without doing anything.
 
         Raises:
-            GaveUp: it was too often so.
+            GaveUp: the bot has waited too often.
         """
         self._waits += 1
-        if self._waits > GIVES_UP:
-            raise GaveUp(f"nothing happened at {self.where}")
+        if self._waits > MAX_WAITS:
+            raise GaveUp(f"gave up after {MAX_WAITS} reloads without a change at {self.address}")
         await self.crowd.rest(seconds)
 
     async def think(self) -> None:
-        """Think for a while."""
+        """Wait for a random time before a click."""
         if self.crowd.think:
             seconds = -self.crowd.think * log(1 - self.chance("think", self._clicks).uniform())
             await self.crowd.rest(seconds)
         self._clicks += 1
 
     def draw(self) -> Stream:
-        """Luck for the next click."""
+        """Return the random stream of the next click."""
         return self.chance("click", self._clicks)

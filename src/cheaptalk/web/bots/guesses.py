@@ -1,4 +1,4 @@
-"""Guesses: a form filled in by all that its page says, and by what was said of earlier guesses."""
+"""Guesses: form values chosen from a page's text and from reasons of earlier rejections."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from cheaptalk.web.bots.pages import Blank, Form, Page
 
 RANGE = re.compile(r"from (-?[\d,]+) to (-?[\d,]+)")
 TOTAL = re.compile(r"(?:add up to|make exactly|sum to) \D{0,2}([\d,]+)")
-MOST = re.compile(r"(?:only|at most|less than or equal to) ([\d,]+)")
+MAXIMUM = re.compile(r"(?:only|at most|less than or equal to) ([\d,]+)")
 LENGTH = re.compile(
     r"(\d+) (?:numbers|entries|items|values)|one (?:number|entry) for each of (\d+)"
 )
@@ -18,77 +18,79 @@ LISTED = re.compile(r"\b(?:are|out) (\w+(?:, \w+)+)")
 NUMBER = re.compile(r"\d[\d,]*")
 EXAMPLE = re.compile(r"\w+: \d+")
 SMALL = 3
-"""Up to this go numbers of which nothing is known."""
-SAID = ("This is my best offer.", "Let us both do well.", "What do you say?", "I think it is fair.")
+"""Range of numbers about which the page says nothing."""
+MESSAGES = (
+    "This is my best offer.", "Let us both do well.", "What do you say?", "I think it is fair.",
+)  # fmt: skip
 
 
 def guess(page: Page, form: Form, refusals: Sequence[str], draw: Stream) -> dict[str, str]:
-    """What to send for a form.
+    """Return the values to submit for a form.
 
     Args:
-        refusals: what was said of earlier guesses at the same question, the last one last.
+        refusals: reasons why earlier guesses were rejected, oldest first.
     """
     return _Guess(page, form, refusals, draw).fields()
 
 
 class _Guess:
-    """One guess; what was refused tells most, then the question, then all else on the page."""
+    """A guess; it uses the rejections first, then the request, then the rest of the page."""
 
     def __init__(self, page: Page, form: Form, refusals: Sequence[str], draw: Stream) -> None:
         self.form = form
         self.draw = draw
         self.refused = "\n".join(reversed(refusals))
-        self.told = [self.refused, form.question, page.words]
+        self.texts = [self.refused, form.question, page.words]
 
     def fields(self) -> dict[str, str]:
-        """All fields that are filled in, and the button that is pressed."""
-        filled = {one.name: one.value for one in self.form.blanks if one.kind == "hidden"}
-        blanks = [one for one in self.form.blanks if one.kind != "hidden"]
-        leave = self.draw.pick(("nothing", "words", "rest"))
+        """Return the values of all fields, and of the button."""
+        filled = {blank.name: blank.value for blank in self.form.blanks if blank.kind == "hidden"}
+        blanks = [blank for blank in self.form.blanks if blank.kind != "hidden"]
+        omitted = self.draw.pick(("nothing", "words", "rest"))
         chosen = [
-            one for one in blanks
-            if one.required or leave == "nothing" or (leave == "words") != _speaks(one)
+            blank for blank in blanks
+            if blank.required or omitted == "nothing" or (omitted == "words") != _speaks(blank)
         ]  # fmt: skip
-        numbers = [one for one in chosen if one.kind == "number"]
-        filled |= zip((one.name for one in numbers), self.numbers(numbers), strict=True)
-        filled |= {one.name: self.text(one) for one in chosen if one.kind != "number"}
+        numbers = [blank for blank in chosen if blank.kind == "number"]
+        filled |= zip((blank.name for blank in numbers), self.numbers(numbers), strict=True)
+        filled |= {blank.name: self.text(blank) for blank in chosen if blank.kind != "number"}
         if self.form.buttons:
             name, value = self.draw.pick(self.form.buttons)
             filled[name] = value
         return filled
 
     def numbers(self, blanks: Sequence[Blank]) -> Iterator[str]:
-        """Numbers that add up as they should, where several must, or each by its own bounds."""
+        """Yield numbers with the required sum, if there is one, or within each field's bounds."""
         total = self.first(TOTAL)
         if total is not None and len(blanks) > 1:
             return map(str, self.shares(total, len(blanks)))
-        return (str(self.number(one)) for one in blanks)
+        return (str(self.number(blank)) for blank in blanks)
 
     def number(self, blank: Blank) -> int:
-        """A number within the bounds of a field, or those that are told."""
+        """Return a number within the bounds of a field or of the page's text."""
         low, high = blank.low, blank.high
-        for text in self.told[:2]:
-            if high is None and (found := RANGE.search(text)):
-                low, high = map(_whole, found.groups())
-        if high is None and (most := MOST.search(self.refused)):
-            high = _whole(most[1])
-        least = int(low or 0)
+        for text in self.texts[:2]:
+            if high is None and (match := RANGE.search(text)):
+                low, high = map(_integer, match.groups())
+        if high is None and (match := MAXIMUM.search(self.refused)):
+            high = _integer(match[1])
+        minimum = int(low or 0)
         if high is not None:
-            return self.draw.integer(least, max(least, int(high)))
-        seen = [number for one in self.told[:2] for number in map(_whole, NUMBER.findall(one))]
-        if not seen:
-            seen = [_whole(one) for one in NUMBER.findall(self.told[-1])]
-        likely = [one for one in seen if one >= least]
-        if likely and self.draw.happens(0.5):
-            return self.draw.pick(likely)
-        return self.draw.integer(least, least + SMALL)
+            return self.draw.integer(minimum, max(minimum, int(high)))
+        numbers = [
+            number for text in self.texts[:2] for number in map(_integer, NUMBER.findall(text))
+        ] or [*map(_integer, NUMBER.findall(self.texts[-1]))]
+        candidates = [number for number in numbers if number >= minimum]
+        if candidates and self.draw.happens(0.5):
+            return self.draw.pick(candidates)
+        return self.draw.integer(minimum, minimum + SMALL)
 
     def text(self, blank: Blank) -> str:
-        """Words, a choice, or several numbers, by the looks of the field."""
+        """Return a text, an option, or several numbers, depending on the field."""
         if blank.kind == "tick":
             return blank.value
         if blank.kind == "choice":
-            return self.draw.pick([one for one in blank.options if one] or [""])
+            return self.draw.pick([option for option in blank.options if option] or [""])
         if EXAMPLE.match(blank.hint):
             names = self.names("_")
             return "\n".join(map("{}: {}".format, names, self.parts(blank, len(names))))
@@ -96,43 +98,42 @@ class _Guess:
             length = self.first(LENGTH) or len(NUMBER.findall(blank.hint))
             return ", ".join(map(str, self.parts(blank, length)))
         if _speaks(blank):
-            return self.draw.pick(SAID)[: blank.most]
+            return self.draw.pick(MESSAGES)[: blank.max_length]
         names = self.names("")
-        return self.draw.pick(names) if names else self.draw.pick(SAID)[: blank.most]
+        return self.draw.pick(names) if names else self.draw.pick(MESSAGES)[: blank.max_length]
 
     def parts(self, blank: Blank, count: int) -> list[int]:
-        """So many numbers of one field."""
+        """Return the numbers of a field that holds several."""
         total = self.first(TOTAL)
         if total is not None:
             return self.shares(total, count)
         return [self.number(blank) for _ in range(count)]
 
     def shares(self, total: int, count: int) -> list[int]:
-        """Whole shares of a total."""
+        """Split a total into random whole shares."""
         cuts = sorted(self.draw.integer(0, total) for _ in range(count - 1))
         return [after - before for before, after in pairwise([0, *cuts, total])]
 
-    def names(self, within: str) -> list[str]:
-        """Names that are told, each with this in it."""
-        found = [name for text in self.told[:2] for name in NAMED.findall(text)]
+    def names(self, infix: str) -> list[str]:
+        """Return the names in the texts that contain an infix."""
+        names = [name for text in self.texts[:2] for name in NAMED.findall(text)]
         for listed in LISTED.findall(self.refused):
-            found += listed.split(", ")
-        fields = {one.name for one in self.form.blanks} | dict(self.form.buttons).keys()
-        names = dict.fromkeys(one for one in found if within in one and one not in fields)
-        return list(names)
+            names += listed.split(", ")
+        fields = {blank.name for blank in self.form.blanks} | dict(self.form.buttons).keys()
+        return list(dict.fromkeys(name for name in names if infix in name and name not in fields))
 
     def first(self, pattern: re.Pattern[str]) -> int | None:
-        """The first number that is told so."""
-        for text in self.told[:2]:
-            if found := pattern.search(text):
-                return _whole(next(filter(None, found.groups())))
+        """Return the first number in the texts that matches a pattern."""
+        for text in self.texts[:2]:
+            if match := pattern.search(text):
+                return _integer(next(filter(None, match.groups())))
         return None
 
 
 def _speaks(blank: Blank) -> bool:
-    """Whether a field is for words to others."""
+    """Return whether a field is for a message."""
     return blank.kind == "text" and not blank.hint
 
 
-def _whole(text: str) -> int:
+def _integer(text: str) -> int:
     return int(text.replace(",", ""))

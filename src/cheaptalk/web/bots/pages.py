@@ -1,4 +1,4 @@
-"""Pages as they are read without a browser: their words, links, and forms with fields."""
+"""Web pages parsed without a browser: text, links and forms."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 HEADINGS = ("h1", "h2", "h3")
 UNSEEN = ("script", "style", "title")
 EMPTY = ("area", "base", "br", "hr", "img", "input", "link", "meta", "source", "wbr")
-"""Elements that have no end."""
+"""Elements without an end tag."""
 NUMERIC = ("numeric", "decimal")
 
 
@@ -17,13 +17,12 @@ class Blank:
     """A field of a form.
 
     Attributes:
-        kind: ``hidden``, ``number``, ``choice``, ``tick``, ``line`` or ``text``, which has several
-            lines.
-        value: what already stands there, or is sent for a tick.
-        options: of a choice.
-        low, high: bounds of a number, where the page says them.
-        most: characters.
-        hint: an example that stands in the field while it is empty.
+        kind: ``hidden``, ``number``, ``choice``, ``tick``, ``line`` or ``text`` (several lines).
+        value: current value, or the value of a tick.
+        options: values of a choice.
+        low, high: bounds of a number, if the page has them.
+        max_length: maximum number of characters.
+        hint: placeholder.
     """
 
     name: str
@@ -32,7 +31,7 @@ class Blank:
     options: list[str] = field(default_factory=list)
     low: float | None = None
     high: float | None = None
-    most: int | None = None
+    max_length: int | None = None
     required: bool = False
     hint: str = ""
 
@@ -42,9 +41,9 @@ class Form:
     """A form.
 
     Attributes:
-        action: where it is sent; empty for the page itself.
-        question: the words before it, since the last heading.
-        buttons: that send something, as name and value.
+        action: URL to which it is submitted; empty for the page itself.
+        question: text between the last heading and the form.
+        buttons: names and values of submit buttons.
     """
 
     action: str
@@ -54,20 +53,20 @@ class Form:
 
     @property
     def deed(self) -> str:
-        """The last word of the address."""
+        """The last component of the URL."""
         return self.action.partition("?")[0].rpartition("/")[2]
 
 
 class Page(HTMLParser):
-    """A page that was read.
+    """A parsed page.
 
     Attributes:
-        words: all that people see.
-        problem: what is said to be wrong with the last answer; empty where nothing is.
-        refresh: seconds after which it is to be read again; None where it does not say so.
-        links: where it leads.
-        ending: how a participant's visit ended; empty while it goes on.
-        code: what a participant shows to be paid.
+        words: visible text.
+        problem: reason why the last answer was rejected, or "".
+        refresh: seconds after which to reload, or None.
+        links: URLs of the links.
+        ending: ending of a participant's visit, or "".
+        code: completion code.
     """
 
     def __init__(self, html: str) -> None:
@@ -88,12 +87,12 @@ class Page(HTMLParser):
         self.close()
 
     def form(self, deed: str) -> Form | None:
-        """The first form whose address ends with this word."""
+        """Return the first form whose URL ends with a word."""
         return next(iter(self.forms_for(deed)), None)
 
     def forms_for(self, deed: str) -> list[Form]:
-        """All of them: a question may be answered in several ways."""
-        return [one for one in self.forms if one.deed == deed]
+        """Return all forms whose URLs end with a word."""
+        return [form for form in self.forms if form.deed == deed]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         has = {name: value or "" for name, value in attrs}
@@ -118,7 +117,7 @@ class Page(HTMLParser):
                 self._since_heading = len(self.words)
 
     def _mark(self, tag: str, has: Mapping[str, str]) -> None:
-        """Note where something begins that a page says."""
+        """Track the start of problems, codes and endings."""
         if has.get("role") == "alert" and tag != "form":
             self._alert = len(self._open)
         if has.get("class") == "code":
@@ -150,10 +149,10 @@ class Page(HTMLParser):
             self._form.blanks[-1].value += data
 
     def _add(self, form: Form, tag: str, has: Mapping[str, str]) -> None:
-        """Add a field to a form; a further button of a row of radio buttons is an option."""
+        """Add a field to a form; further radio buttons of a name become options."""
         name, type_ = has["name"], has.get("type", "text")
         if type_ == "radio":
-            row = next((one for one in form.blanks if one.name == name), None)
+            row = next((blank for blank in form.blanks if blank.name == name), None)
             if row is None:
                 form.blanks.append(row := Blank(name, "choice", required="required" in has))
             row.options.append(has.get("value", "on"))
@@ -166,7 +165,7 @@ class Page(HTMLParser):
             name, _kind(tag, type_, has), has.get("value", default),
             low=_number(has.get("min", has.get("data-low"))),
             high=_number(has.get("max", has.get("data-high"))),
-            most=int(has["maxlength"]) if "maxlength" in has else None,
+            max_length=int(has["maxlength"]) if "maxlength" in has else None,
             required="required" in has, hint=has.get("placeholder", ""),
         )  # fmt: skip
         form.blanks.append(blank)

@@ -1,4 +1,4 @@
-"""Replies: a participant's page answered by what it says, and by what was told beforehand."""
+"""Replies to the pages of a study's path."""
 
 import re
 from collections.abc import Mapping
@@ -7,36 +7,36 @@ from cheaptalk.rules.chance import Stream
 from cheaptalk.web.bots.guesses import guess
 from cheaptalk.web.bots.pages import Form, Page
 
-CODE_WORD = re.compile(r"only the word (\S+) into")
+CODE_WORD = re.compile(r"only the word \W?(\S+?)\W? in\b")
 PROMPTED = re.compile(r"\bthe word \W?(\w+)")
 NAMES = ("Ada", "Emmy", "Grace", "Kurt", "Leonhard", "Sofia")
 
 
 def reply(
-    page: Page, form: Form, answers: Mapping[str, str], draw: Stream, *, more: bool
+    page: Page, form: Form, answers: Mapping[str, str], draw: Stream, *, play_more: bool
 ) -> dict[str, str]:
-    """What to send for a page on the path: agreed to and ticked, its questions answered.
+    """Return the values to submit for a page, which give consent and tick all boxes.
 
     Args:
-        answers: to questions, by their names; the others are guessed.
-        more: whether another game is wanted.
+        answers: answers by question; others are guessed.
+        play_more: whether to play another game.
     """
     fields = guess(page, form, (), draw)
-    told = {"agreed": "yes", "more": "yes" if more else "no", "name": draw.pick(NAMES)}
-    if found := CODE_WORD.search(page.words):
-        told["code_word"] = found[1]
-    told |= answers
+    presets = {"agreed": "yes", "more": "yes" if play_more else "no", "name": draw.pick(NAMES)}
+    if match := CODE_WORD.search(page.words):
+        presets["code_word"] = match[1]
+    presets |= answers
     buttons = dict(form.buttons)
-    named = [*(one.name for one in form.blanks), *buttons]
-    ticks = {one.name: one.value for one in form.blanks if one.kind == "tick"}
-    kept = {name: text for name, text in fields.items() if name not in buttons}
-    return kept | ticks | {name: told[name] for name in named if name in told}
+    names = [*(blank.name for blank in form.blanks), *buttons]
+    ticks = {blank.name: blank.value for blank in form.blanks if blank.kind == "tick"}
+    guesses = {name: text for name, text in fields.items() if name not in buttons}
+    return guesses | ticks | {name: presets[name] for name in names if name in presets}
 
 
 def attention(page: Page, form: Form) -> dict[str, str]:
-    """What to send for a message or a prompt: the word that it asks for."""
-    found = PROMPTED.search(page.words)
+    """Return the values to submit for a message, or for an attention check with its word."""
+    match = PROMPTED.search(page.words)
     return {
-        one.name: one.value if one.kind == "hidden" or not found else found[1]
-        for one in form.blanks
+        blank.name: blank.value if blank.kind == "hidden" or not match else match[1]
+        for blank in form.blanks
     }

@@ -1,1 +1,1 @@
-"""The researchers' console: who may come in, and the pages of a laboratory's studies."""
+"""The researchers' console: logins, and the pages of a laboratory's studies."""

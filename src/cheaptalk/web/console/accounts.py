@@ -1,4 +1,4 @@
-"""Accounts: who may log in, by which password, and for how long."""
+"""Accounts: logins, passwords and sessions."""
 
 import asyncio
 import hmac
@@ -16,62 +16,59 @@ from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.drafts import Missing
 from cheaptalk.web.laboratory.staff import Account, Login, Role
+from cheaptalk.web.login_throttle import LoginThrottle
 from cheaptalk.web.rooms.links import CODE_LETTERS
-from cheaptalk.web.tries import Tries
 
-Given = ParamSpec("Given")
+Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
-SHORTEST = 10
-"""Characters of a password."""
-LONGEST = 1_000
-LONGEST_NAME = 64
-IDLE = 12 * 3600.0
-"""Seconds without use after which a session ends."""
-LASTS = 7 * 24 * 3600.0
-"""Seconds after which a session ends at the latest."""
-WHILE = 15 * 60.0
-"""Seconds for which wrong passwords count."""
-MOST_OF_ACCOUNT = 10
-"""Wrong passwords for one account within the while."""
-MOST_OF_ADDRESS = 50
-"""Wrong passwords from one address within the while."""
-AT_ONCE = 2
-"""Passwords that are hashed at the same time: each takes 64 MiB and a processor."""
+MIN_PASSWORD_LENGTH = 10
+MAX_PASSWORD_LENGTH = 1_000
+MAX_NAME_LENGTH = 64
+IDLE_SECONDS = 12 * 3600.0
+"""A session ends after this many seconds without a request."""
+SESSION_SECONDS = 7 * 24 * 3600.0
+"""A session ends after this many seconds in any case."""
+THROTTLE_SECONDS = 15 * 60.0
+"""Time window for counting wrong passwords."""
+MAX_FAILURES_PER_ACCOUNT = 10
+MAX_FAILURES_PER_ADDRESS = 50
+MAX_CONCURRENT_HASHES = 2
+"""Each hash takes 64 MiB and a processor core."""
 
 
 class BadAccount(CheaptalkError):
-    """A name or a password that no account can have."""
+    """An invalid name or password for an account."""
 
 
 class WrongPassword(CheaptalkError):
-    """A password that is not that of the account, or an account that is not there."""
+    """A wrong password, or an unknown account."""
 
 
-class TooManyTries(CheaptalkError):
+class TooManyLogins(CheaptalkError):
     """Too many wrong passwords.
 
     Attributes:
-        wait: seconds until the next may be tried.
+        wait: seconds until the next attempt is allowed.
     """
 
     def __init__(self, wait: float) -> None:
         minutes = ceil(wait / 60)
         super().__init__(
-            "there were too many wrong passwords; try again in "
-            + ("a minute" if minutes == 1 else f"{minutes} minutes")
+            "too many wrong passwords; try again in "
+            + ("1 minute" if minutes == 1 else f"{minutes} minutes")
         )
         self.wait = wait
 
 
 class Accounts:
-    """The accounts of a laboratory, at the door of its console.
+    """The accounts of a laboratory.
 
-    What hashes passwords takes long: pages call it by ``aside``.
+    Hashing a password takes long: pages call such methods through ``in_thread``.
 
     Args:
-        code: what whoever sets up the laboratory must know; empty where nobody may.
-        hasher: of passwords.
+        code: the set-up code; empty if the laboratory is already set up.
+        hasher: hashes passwords.
     """
 
     def __init__(self, database: LaboratoryDatabase, code: str, hasher: PasswordHasher) -> None:
@@ -79,199 +76,195 @@ class Accounts:
         self.staff = database.staff
         self.code = code
         self.hasher = hasher
-        self.of_account = Tries(MOST_OF_ACCOUNT, WHILE, database.audit.now)
-        self.of_address = Tries(MOST_OF_ADDRESS, WHILE, database.audit.now)
-        self._nobody = hasher.hash(secrets.token_urlsafe())
-        self._counting = threading.Lock()
-        self._hashing = asyncio.Semaphore(AT_ONCE)
+        self.account_throttle = LoginThrottle(
+            MAX_FAILURES_PER_ACCOUNT, THROTTLE_SECONDS, database.audit.now
+        )
+        self.address_throttle = LoginThrottle(
+            MAX_FAILURES_PER_ADDRESS, THROTTLE_SECONDS, database.audit.now
+        )
+        self._dummy_hash = hasher.hash(secrets.token_urlsafe())
+        self._throttle_lock = threading.Lock()
+        self._hash_slots = asyncio.Semaphore(MAX_CONCURRENT_HASHES)
 
-    async def aside(
-        self, work: Callable[Given, Result], *args: Given.args, **named: Given.kwargs
+    async def in_thread(
+        self, work: Callable[Params, Result], *args: Params.args, **named: Params.kwargs
     ) -> Result:
-        """Do what hashes passwords, in a thread and few at a time, so that no page waits for it."""
-        async with self._hashing:
+        """Run a function that hashes passwords in one of a few threads, so that no page waits."""
+        async with self._hash_slots:
             return await asyncio.to_thread(work, *args, **named)
 
-    def found(self, code: str, name: str, password: str, address: str) -> Account:
-        """Set the laboratory up: make its owner.
+    def create_owner(self, code: str, name: str, password: str, address: str) -> Account:
+        """Create the owner account when the laboratory is set up.
 
         Raises:
-            TooManyTries: the address tried too often.
-            WrongPassword: the code is another.
-            BadAccount: name or password will not do.
-            Taken: there is an owner already.
+            TooManyLogins: too many attempts from the address.
+            WrongPassword: the set-up code is wrong.
+            BadAccount: the name or password is invalid.
+            Taken: the laboratory already has an owner.
         """
-        self._count(address)
-        if not self.code or not same(_letters(code), _letters(self.code)):
-            self.database.audit.enter("", "set-up refused", address=address)
-            raise WrongPassword("this is not the code that the server printed when it started")
-        self.of_address.take_back(address)
-        name, password = _name(name), _password(name, password)
-        return self.staff.found(name, self.hasher.hash(password))
+        self._count_attempt(address)
+        if not self.code or not equal_texts(_normalized_code(code), _normalized_code(self.code)):
+            self.database.audit.enter("", "rejected set-up", address=address)
+            raise WrongPassword(
+                "the code is wrong; enter the code that the server printed when it started"
+            )
+        self.address_throttle.undo(address)
+        name, password = _checked_name(name), _checked_password(name, password)
+        return self.staff.create_owner(name, self.hasher.hash(password))
 
     def log_in(self, name: str, password: str, address: str) -> str:
-        """Open a session; its token.
+        """Open a session and return its token.
 
         Raises:
-            TooManyTries: too many wrong passwords before, even if this one is right.
-            WrongPassword: nobody can log in by this name and password.
+            TooManyLogins: too many wrong passwords before, even if this one is right.
+            WrongPassword: the name or password is wrong, or the account is disabled.
         """
-        account = self._checked(_plain(name), password, address)
+        account = self._authenticate(_normalized(name), password, address)
         self.database.audit.enter(account.name, "logged in", address=address)
         return self._session(account)
 
     def change_password(self, account: Account, old: str, new: str, address: str) -> str:
-        """Give somebody the password that they want, and end their sessions; a new one's token.
+        """Change a password, end the account's sessions, and return the token of a new session.
 
         Raises:
-            TooManyTries: too many wrong passwords before.
-            WrongPassword: the old one is another.
-            BadAccount: the new one will not do.
+            TooManyLogins: too many wrong passwords before.
+            WrongPassword: the old password is wrong.
+            BadAccount: the new password is invalid.
         """
-        self._checked(account.name, old, address)
-        new = _password(account.name, new)
-        if same(new, _plain(old)):
-            raise BadAccount("the new password is the old one; choose another")
+        self._authenticate(account.name, old, address)
+        new = _checked_password(account.name, new)
+        if equal_texts(new, _normalized(old)):
+            raise BadAccount(
+                "the new password must differ from the current one; choose another one"
+            )
         self.staff.set_password(account.id, self.hasher.hash(new), account.name, one_time=False)
         return self._session(account)
 
     def invite(self, name: str, role: Role, by: str) -> str:
-        """Make an account; its one-time password, which is kept nowhere.
+        """Create an account and return its one-time password, which is not stored.
 
         Raises:
-            BadAccount: the name will not do.
-            Taken: there is an account of this name.
+            BadAccount: the name is invalid.
+            Taken: an account has this name.
         """
         password = new_code(16)
-        self.staff.invite(_name(name), self.hasher.hash(password), role, by)
+        self.staff.invite(_checked_name(name), self.hasher.hash(password), role, by)
         return password
 
     def reset(self, key: int, by: str) -> tuple[str, str]:
-        """Give somebody a one-time password, and end their sessions.
+        """Set a one-time password and end the account's sessions.
 
         Returns:
-            their name, and the password, which is kept nowhere.
+            The account's name and the password, which is not stored.
 
         Raises:
             Missing: there is no such account.
         """
         password = new_code(16)
         after = self.staff.set_password(key, self.hasher.hash(password), by, one_time=True)
-        self.of_account.forgive(_key(after.name))
+        self.account_throttle.clear(_throttle_key(after.name))
         return after.name, password
 
     def login(self, token: str) -> Login | None:
-        """The session of a token, which is thereby used; None where there is none, or no longer."""
-        return self.staff.login(token, IDLE)
+        """Return the active session of a token and extend it; None if there is none."""
+        return self.staff.login(token, IDLE_SECONDS)
 
     def log_out(self, account: Account, token: str) -> None:
-        """End a session."""
         self.staff.log_out(token)
         self.database.audit.enter(account.name, "logged out")
 
     def _session(self, account: Account) -> str:
         token = new_token()
-        self.staff.log_in(account.id, token, self.database.audit.now() + LASTS)
+        self.staff.log_in(account.id, token, self.database.audit.now() + SESSION_SECONDS)
         return token
 
-    def _checked(self, name: str, password: str, address: str) -> Account:
-        """The account of a name and its password; it takes as long where there is none.
-
-        Raises:
-            TooManyTries, WrongPassword: as for ``log_in``.
+    def _authenticate(self, name: str, password: str, address: str) -> Account:
+        """Return the account or raise, in the same time for an unknown name as for a wrong
+        password.
         """
-        self._count(address, name)
+        self._count_attempt(address, name)
         try:
             account: Account | None = self.staff.account(name)
         except Missing:
             account = None
-        password = _plain(password)
-        right = self._is(account.password if account else self._nobody, password)
-        if account is None or account.disabled is not None or not right:
-            known = account.name if account else ""
-            self.database.audit.enter(known, "wrong password", address=address)
-            raise WrongPassword("name or password is wrong")
-        self.of_account.forgive(_key(name))
-        self.of_address.take_back(address)
+        password = _normalized(password)
+        is_valid = self._matches(account.password if account else self._dummy_hash, password)
+        if account is None or account.disabled is not None or not is_valid:
+            name_in_log = account.name if account else ""
+            self.database.audit.enter(name_in_log, "wrong password", address=address)
+            raise WrongPassword("the name or password is wrong")
+        self.account_throttle.clear(_throttle_key(name))
+        self.address_throttle.undo(address)
         if self.hasher.check_needs_rehash(account.password):
             self.staff.rehash(account, self.hasher.hash(password))
         return account
 
-    def _count(self, address: str, name: str | None = None) -> None:
-        """Count a try before its password is looked at, so that many at once are no more.
-
-        Raises:
-            TooManyTries: there were too many; this one does not count.
+    def _count_attempt(self, address: str, name: str | None = None) -> None:
+        """Count an attempt, or raise TooManyLogins; before the check, so that parallel attempts
+        gain nothing.
         """
-        with self._counting:
-            wait = self.of_address.wait(address)
+        with self._throttle_lock:
+            wait = self.address_throttle.wait(address)
             if name is not None:
-                wait = max(wait, self.of_account.wait(_key(name)))
+                wait = max(wait, self.account_throttle.wait(_throttle_key(name)))
             if wait:
-                raise TooManyTries(wait)
-            self.of_address.count(address)
+                raise TooManyLogins(wait)
+            self.address_throttle.count(address)
             if name is not None:
-                self.of_account.count(_key(name))
+                self.account_throttle.count(_throttle_key(name))
 
-    def _is(self, hashed: str, password: str) -> bool:
+    def _matches(self, hashed: str, password: str) -> bool:
         try:
-            return self.hasher.verify(hashed, password[:LONGEST])
+            return self.hasher.verify(hashed, password[:MAX_PASSWORD_LENGTH])
         except (VerificationError, InvalidHashError):
             return False
 
 
 def new_token() -> str:
-    """A token that nobody can guess."""
+    """Return a random token."""
     return secrets.token_urlsafe(32)
 
 
-def _letters(code: str) -> str:
-    """A code without what parts its letters, however it was typed."""
+def _normalized_code(code: str) -> str:
+    """Return the letters and digits of a code in upper case."""
     return "".join(filter(str.isalnum, code)).upper()
 
 
 def new_code(letters: int) -> str:
-    """A secret that people type, in groups of four letters: each is worth five bits."""
+    """Return a random code in groups of four letters; each letter has five bits."""
     code = "".join(secrets.choice(CODE_LETTERS) for _ in range(letters))
-    return "-".join(code[at : at + 4] for at in range(0, letters, 4))
+    return "-".join(code[start : start + 4] for start in range(0, letters, 4))
 
 
-def same(one: str, other: str) -> bool:
-    """Whether two texts are the same; how long it takes does not tell where they differ."""
-    return hmac.compare_digest(one.encode(), other.encode())
+def equal_texts(first: str, second: str) -> bool:
+    """Compare two texts in constant time."""
+    return hmac.compare_digest(first.encode(), second.encode())
 
 
-def _plain(text: str) -> str:
-    """A text whose letters are written one way, whichever keyboard they come from."""
+def _normalized(text: str) -> str:
+    """Return a text in Unicode normal form C, which does not depend on the keyboard."""
     return unicodedata.normalize("NFC", text)
 
 
-def _key(name: str) -> str:
-    """By what wrong passwords for a name are counted."""
-    return name.strip().casefold()[:LONGEST_NAME]
+def _throttle_key(name: str) -> str:
+    return name.strip().casefold()[:MAX_NAME_LENGTH]
 
 
-def _name(text: str) -> str:
-    """A name as an account has it.
-
-    Raises:
-        BadAccount: it is none.
-    """
-    name = _plain(text).strip()
-    if not name or len(name) > LONGEST_NAME or not name.isprintable():
-        raise BadAccount(f"a name has 1 to {LONGEST_NAME} letters that can be seen")
+def _checked_name(text: str) -> str:
+    """Return a name without surrounding spaces; raise BadAccount if it is invalid."""
+    name = _normalized(text).strip()
+    if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
+        raise BadAccount(f"a name must have 1 to {MAX_NAME_LENGTH} printable characters")
     return name
 
 
-def _password(name: str, text: str) -> str:
-    """A password as an account of a name has it.
-
-    Raises:
-        BadAccount: it is too short, too long, or the name.
-    """
-    password = _plain(text)
-    if not SHORTEST <= len(password) <= LONGEST:
-        raise BadAccount(f"a password has {SHORTEST} to {LONGEST:,} characters; choose another")
-    if _key(password) == _key(_plain(name)):
-        raise BadAccount("the password is the name; choose another")
+def _checked_password(name: str, text: str) -> str:
+    """Return a password in normal form; raise BadAccount if it is invalid."""
+    password = _normalized(text)
+    if not MIN_PASSWORD_LENGTH <= len(password) <= MAX_PASSWORD_LENGTH:
+        raise BadAccount(
+            f"a password must have {MIN_PASSWORD_LENGTH} to {MAX_PASSWORD_LENGTH:,} characters"
+        )
+    if _throttle_key(password) == _throttle_key(_normalized(name)):
+        raise BadAccount("the password must differ from the name; choose another one")
     return password

@@ -1,4 +1,4 @@
-// Keeps the parts of a page fresh that change by themselves, as long as somebody looks at it.
+// Updates the live parts of a page while it is visible.
 (() => {
   "use strict";
   const SECONDS = 5;
@@ -11,15 +11,15 @@
     }
   }
 
-  async function look() {
+  async function update() {
     if (document.hidden || !parts().length) return;
     try {
-      const answer = await fetch(location.href, { cache: "no-store" });
-      if (answer.ok && !answer.redirected) renew(new DOMParser().parseFromString(await answer.text(), "text/html"));
-    } catch { /* the network is gone for a while; the next look asks again */ }
+      const response = await fetch(location.href, { cache: "no-store" });
+      if (response.ok && !response.redirected) renew(new DOMParser().parseFromString(await response.text(), "text/html"));
+    } catch { /* offline; the next update tries again */ }
   }
 
-  // A sentence on what was done is said once; to load the page again does not say it again.
+  // Remove the notice from the URL, so that reloading the page does not show it again.
   const here = new URL(location.href);
   if (here.searchParams.has("said")) {
     here.searchParams.delete("said");
@@ -31,5 +31,5 @@
     button.addEventListener("click", async () => { await navigator.clipboard.writeText(button.dataset.copy); button.textContent = button.dataset.done; });
   }
 
-  setInterval(look, SECONDS * 1000);
+  setInterval(update, SECONDS * 1000);
 })();

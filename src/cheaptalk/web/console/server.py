@@ -1,4 +1,4 @@
-"""The console as a web application, to be mounted under an address of the laboratory."""
+"""The console as a web application."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -14,49 +14,60 @@ from sqlalchemy.exc import OperationalError
 
 from cheaptalk.records import Hurt, StoreError
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.web.console.account_pages import add_account_pages
 from cheaptalk.web.console.accounts import Accounts, new_code
-from cheaptalk.web.console.designs.designing import Designing
-from cheaptalk.web.console.entrance import add_entrance
-from cheaptalk.web.console.pay import PayDesk
-from cheaptalk.web.console.people import People
-from cheaptalk.web.console.reception import STYLE, LoggedOut, MustChange, Reception, Visit
-from cheaptalk.web.console.refusals import sentence, status_of
-from cheaptalk.web.console.studies import (
-    Remove,
-    Stand,
-    Studies,
-    not_launched,
-    nothing_else,
-    nothing_launched,
+from cheaptalk.web.console.authentication import (
+    STYLE,
+    Authentication,
+    LoginRequired,
+    PasswordChangeRequired,
+    Visit,
 )
-from cheaptalk.web.console.team import add_team
-from cheaptalk.web.console.work import Work
-from cheaptalk.web.headers import Headed, page_headers
+from cheaptalk.web.console.designs.study_editor import StudyEditor
+from cheaptalk.web.console.errors import sentence, status_of
+from cheaptalk.web.console.participant_pages import ParticipantPages
+from cheaptalk.web.console.pay_pages import PayPages
+from cheaptalk.web.console.run_pages import StudyRunPages
+from cheaptalk.web.console.study_pages import ReadStanding, RemoveData, StudyPages
+from cheaptalk.web.console.team_pages import add_team_pages
+from cheaptalk.web.headers import HeadersMiddleware, page_headers
 from cheaptalk.web.laboratory.damage import Damages
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.site import make_site
 from cheaptalk.web.laboratory.staff import Role
-from cheaptalk.web.laboratory.standing import standing
+from cheaptalk.web.laboratory.study_status import StudyStatus, study_status
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 
-Damage: TypeAlias = Callable[[str], Awaitable[Sequence[Hurt]]]
-"""Returns what is wrong with the store of a study."""
-LIVE = Path(__file__).parent / "live.js"
-CODE_LETTERS = 12
-"""Of the code for setting up: 60 bits."""
+FindDamage: TypeAlias = Callable[[str], Awaitable[Sequence[Hurt]]]
+"""Returns the problems of a study's store."""
+LIVE_SCRIPT = Path(__file__).parent / "live.js"
+SET_UP_CODE_LENGTH = 12
+"""60 bits."""
+
+
+async def remove_nothing(_name: str) -> None:
+    """Delete nothing, as for a study that has only a design."""
+
+
+async def no_standing(_name: str) -> StudyStatus | None:
+    """Return None, as for a study that was not launched."""
+    return None
+
+
+def no_launched_text(_name: str) -> str | None:
+    """Return None, as for a study that was not launched."""
+    return None
 
 
 async def no_damage(_name: str) -> list[Hurt]:
-    """Know of no damage."""
+    """Return no problems."""
     return []
 
 
 def set_up_code(database: LaboratoryDatabase) -> str:
-    """The code that whoever sets up a laboratory must know, to be printed where the server was
-    started; empty where the laboratory has an owner.
-    """
-    return "" if database.staff.any() else new_code(CODE_LETTERS)
+    """Return a new set-up code for the operator; empty if there is an owner already."""
+    return "" if database.staff.any() else new_code(SET_UP_CODE_LENGTH)
 
 
 def make_console(
@@ -64,83 +75,85 @@ def make_console(
     address: Address = ANYWHERE,
     code: str = "",
     title: str = "cheaptalk",
-    more: Sequence[Callable[[Reception], None]] = (),
+    extensions: Sequence[Callable[[Authentication], None]] = (),
     hasher: PasswordHasher | None = None,
-    remove: Remove = nothing_else,
-    stand: Stand = not_launched,
-    launched: Callable[[str], str | None] = nothing_launched,
-    damage: Damage = no_damage,
+    remove: RemoveData = remove_nothing,
+    read_standing: ReadStanding = no_standing,
+    launched_text: Callable[[str], str | None] = no_launched_text,
+    find_damage: FindDamage = no_damage,
 ) -> FastAPI:
-    """The console of a laboratory; its links lead to wherever it is mounted.
+    """Return the console of a laboratory. It can be mounted at any path.
 
     Args:
-        address: where people find it.
-        code: what :func:`set_up_code` said.
-        title: what stands over all pages.
-        more: functions that add further pages; see :class:`Reception`.
-        hasher: of passwords, with argon2's own parameters by default.
-        remove: deletes what else there is of a study, before its design goes.
-        stand: tells how a study stands that was launched.
-        launched: the text with which one was; None where it was not.
-        damage: returns what is wrong with a study's store.
+        address: public address of the laboratory.
+        code: the code from :func:`set_up_code`.
+        title: heading of all pages.
+        extensions: functions that add further pages; see :class:`Authentication`.
+        hasher: hashes passwords, by default with argon2's default parameters.
+        remove: deletes the other data of a study before its design is deleted.
+        read_standing: returns the status of a study; None before its launch.
+        launched_text: returns the launched design text; None before the launch.
+        find_damage: returns the problems of a study's store.
     """
     accounts = Accounts(database, code, hasher or PasswordHasher())
-    reception = Reception(accounts, title)
-    app = reception.app
+    authentication = Authentication(accounts, title)
+    app = authentication.app
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
-    app.add_middleware(Headed, headers=page_headers(STYLE))
-    reception.page_at("/live.js", _live, Role.VIEWER)
-    pages = (Studies(database, remove, stand, launched).add, Designing(database).add)
-    for add in (add_entrance, *pages, add_team, *more):
-        add(reception)
+    app.add_middleware(HeadersMiddleware, headers=page_headers(STYLE))
+    authentication.add_page("/live.js", _live_script, Role.VIEWER)
+    pages = (
+        StudyPages(database, remove, read_standing, launched_text).add,
+        StudyEditor(database).add,
+    )
+    for add in (add_account_pages, *pages, add_team_pages, *extensions):
+        add(authentication)
 
-    async def refused(request: Request, error: Exception) -> Response:
-        return await _refused(reception, request, error, damage)
+    async def error_page(request: Request, error: Exception) -> Response:
+        return await _error_page(authentication, request, error, find_damage)
 
     for error in (404, 405, 500, HTTPException, RequestValidationError, CheaptalkError,
                   OperationalError):  # fmt: skip
-        app.add_exception_handler(error, refused)
-    for turned in (LoggedOut, MustChange):
-        app.add_exception_handler(turned, reception.turned_away)
+        app.add_exception_handler(error, error_page)
+    for exception in (LoginRequired, PasswordChangeRequired):
+        app.add_exception_handler(exception, authentication.redirect_to_login)
     return app
 
 
-async def _live() -> Response:
-    """The script that keeps pages fresh."""
-    return FileResponse(LIVE, media_type="text/javascript")
+async def _live_script() -> Response:
+    return FileResponse(LIVE_SCRIPT, media_type="text/javascript")
 
 
 def make_laboratory(laboratory: Laboratory, code: str = "", title: str = "cheaptalk") -> FastAPI:
-    """All pages of a laboratory: its researchers' and its participants'.
+    """Return the console and the participants' pages of a laboratory.
 
     Args:
-        code: for setting it up, which whoever does must know.
-        title: what stands over the researchers' pages.
+        code: the set-up code.
+        title: heading of the console's pages.
     """
     console = make_console(
         laboratory.database, laboratory.address, code, title,
-        [People(laboratory).add, PayDesk(laboratory).add, Work(laboratory).add],
-        remove=laboratory.remove, stand=partial(standing, laboratory), launched=laboratory.launched,
-        damage=Damages(laboratory.folder).of,
+        [ParticipantPages(laboratory).add, PayPages(laboratory).add, StudyRunPages(laboratory).add],
+        remove=laboratory.remove, read_standing=partial(study_status, laboratory),
+        launched_text=laboratory.launched, find_damage=Damages(laboratory.folder).find,
     )  # fmt: skip
     return make_site(laboratory, console)
 
 
-async def _refused(
-    reception: Reception, request: Request, error: Exception, damage: Damage
+async def _error_page(
+    authentication: Authentication, request: Request, error: Exception, find_damage: FindDamage
 ) -> Response:
-    """Say in a page why there is nothing, and give back what was typed.
+    """Render an error page that returns the text that the researcher typed.
 
-    A page that a damaged store prevents lists what is wrong with the store instead.
+    If the study's store is damaged, the page lists its problems instead.
     """
-    visit: Visit = getattr(request.state, "visit", None) or Visit(reception, request, None)
-    said, status = sentence(error), status_of(error)
+    visit: Visit = getattr(request.state, "visit", None) or Visit(authentication, request, None)
+    message, status = sentence(error), status_of(error)
     may_be_damaged = isinstance(error, StoreError) or status == 500
     if request.method == "GET" and visit.login and visit.study and may_be_damaged:
-        hurts = await damage(visit.study)
+        hurts = await find_damage(visit.study)
         if hurts:
-            tab = next((one for one in reception.tabs() if one == visit.tab), "overview")
+            tab = next((name for name in authentication.tabs() if name == visit.tab), "overview")
             return visit.render(
-                "damaged.html.jinja", name=visit.study, tab=tab, said=said, hurts=hurts
+                "damaged.html.jinja", name=visit.study, tab=tab, message=message, hurts=hurts
             )
-    return visit.render("refused.html.jinja", status, said=said)
+    return visit.render("error.html.jinja", status, message=message)

@@ -1,1 +1,1 @@
-"""A laboratory: a folder of studies that are run from a server."""
+"""The laboratory: researchers' studies on a server, with their runs, outputs and accounts."""

@@ -1,4 +1,4 @@
-"""The log of deeds: who did what to which study, and when. It only grows."""
+"""The audit log: who did what to which study, and when. Entries are never removed."""
 
 import re
 import time
@@ -11,24 +11,24 @@ from cheaptalk.web.laboratory.sqlite_file import SqliteFile
 from cheaptalk.web.laboratory.tables import audit
 
 PAGE = 50
-"""Entries that are read at once."""
+"""Number of entries per page."""
 STRUCK = "[erased]"
-"""Stands where a participant's code stood."""
+"""Replacement for the code of a deleted participant."""
 
 Detail: TypeAlias = "str | float | bool | list[Detail] | dict[str, Detail] | None"
-"""What may stand in an entry."""
+"""A value in the details of an entry."""
 
 
 class Entry(NamedTuple):
-    """A deed.
+    """An entry of the audit log.
 
     Attributes:
-        id: its number; later deeds have greater ones.
-        at: when, in seconds since 1970.
-        account: the name of who did it; empty where nobody known did.
-        study: the name of the study it concerns; empty where it concerns none.
-        deed: what was done, in a word or two.
-        details: what more is to be known.
+        id: number, which increases over time.
+        at: time in seconds since 1970.
+        account: account name; empty without a login.
+        study: name of the study, or "".
+        deed: the action.
+        details: further information.
     """
 
     id: int
@@ -40,10 +40,10 @@ class Entry(NamedTuple):
 
 
 class Audit:
-    """The log in a laboratory's file.
+    """The audit log in a laboratory's database.
 
     Args:
-        now: the time, in seconds since 1970.
+        now: clock, in seconds since 1970.
     """
 
     def __init__(self, file: SqliteFile, now: Callable[[], float] = time.time) -> None:
@@ -51,14 +51,14 @@ class Audit:
         self.now = now
 
     def enter(self, account: str, deed: str, study: str = "", **details: Detail) -> None:
-        """Write down a deed."""
+        """Add an entry."""
         with self.file.writing() as connection:
             self.within(connection, account, deed, study, **details)
 
     def within(
         self, connection: sa.Connection, account: str, deed: str, study: str = "", **details: Detail
     ) -> None:
-        """Write down a deed in the transaction that does it: both stay, or neither."""
+        """Add an entry in the transaction of the action."""
         connection.execute(
             sa.insert(audit).values(
                 at=self.now(), account=account, study=study, deed=deed, details=details
@@ -66,47 +66,47 @@ class Audit:
         )
 
     def page(self, study: str | None = None, before: int | None = None) -> list[Entry]:
-        """A page of the log, newest first; the next is that before its last entry.
+        """Return a page of the log, newest first.
 
         Args:
-            study: only of this study.
-            before: only entries with lesser numbers.
+            study: name of a study, to return only its entries.
+            before: number of the last entry of the previous page.
         """
-        wanted = sa.select(audit).order_by(audit.c.id.desc()).limit(PAGE)
+        query = sa.select(audit).order_by(audit.c.id.desc()).limit(PAGE)
         if study is not None:
-            wanted = wanted.where(audit.c.study == study)
+            query = query.where(audit.c.study == study)
         if before is not None:
-            wanted = wanted.where(audit.c.id < before)
+            query = query.where(audit.c.id < before)
         with self.file.reading() as connection:
-            return [Entry(**row) for row in connection.execute(wanted).mappings()]
+            return [Entry(**row) for row in connection.execute(query).mappings()]
 
     def forget(self, code: str) -> int:
-        """Strike a participant's code out of all entries' details, and off the disk.
+        """Erase a participant's code from all entries and from the disk.
 
         Returns:
-            how many entries held it.
+            Number of changed entries.
         """
-        whole = re.compile(rf"(?<!\w){re.escape(code)}(?!\w)")
+        pattern = re.compile(rf"(?<!\w){re.escape(code)}(?!\w)")
         struck = 0
         with self.file.writing() as connection:
             for row in connection.execute(sa.select(audit.c.id, audit.c.details)).all():
-                rest = _without(row.details, whole)
-                if rest != row.details:
+                details = _without(row.details, pattern)
+                if details != row.details:
                     struck += 1
                     changed = sa.update(audit).where(audit.c.id == row.id)
-                    connection.execute(changed.values(details=rest))
+                    connection.execute(changed.values(details=details))
         self.file.clean()
         return struck
 
 
 def _without(value: Detail, code: re.Pattern[str]) -> Detail:
-    """A detail with a code struck out, wherever it stands as a whole word."""
+    """Replace a code wherever it is a whole word."""
     match value:
         case str():
             return code.sub(STRUCK, value)
         case list():
-            return [_without(one, code) for one in value]
+            return [_without(item, code) for item in value]
         case dict():
-            return {code.sub(STRUCK, key): _without(one, code) for key, one in value.items()}
+            return {code.sub(STRUCK, key): _without(item, code) for key, item in value.items()}
         case _:
             return value

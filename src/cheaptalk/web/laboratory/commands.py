@@ -1,4 +1,4 @@
-"""Commands of cheaptalk that a server starts as processes of their own, and looks after."""
+"""CLI commands that the server runs as subprocesses."""
 
 import asyncio
 import os
@@ -14,121 +14,121 @@ from typing import Self
 
 from cheaptalk.calls.orders import ControlError
 
-KEPT = 16_384
-"""Bytes of its last output that are kept of a command."""
+MAX_OUTPUT = 16_384
+"""Bytes of a command's output that are kept."""
 GRACE = 20.0
-"""Seconds for calls in flight to come back; then a command is told once more to stop."""
+"""Seconds for calls in flight before a command is interrupted again."""
 LAST_GRACE = 10.0
-"""Seconds that it then has; what does not end by itself is killed, and loses nothing recorded."""
+"""Seconds after the second interrupt before a command is killed; recorded matches are safe."""
 ERROR = re.compile(r"^error: (.*)", re.MULTILINE | re.DOTALL)
-"""What a command says that fails, behind all else."""
+"""The error message at the end of a failed command's output."""
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no SIGKILL
-HALTS = {-signal.SIGTERM, -KILL, *(128 + one for one in (signal.SIGINT, signal.SIGTERM))}
-"""Exit statuses of commands that were stopped."""
+HALTS = {-signal.SIGTERM, -KILL, *(128 + number for number in (signal.SIGINT, signal.SIGTERM))}
+"""Exit statuses of stopped commands."""
 
 
 class Command:
-    """A command under way, or one that has ended.
+    """A command that is running or has ended.
 
-    It ends with the server: :meth:`stop` tells it to, and where the server was killed, it stops by
-    itself as soon as nobody reads what it says. Keys of models come from the server's environment.
+    It ends with the server: :meth:`stop` interrupts it, and if the server is killed, the command
+    stops when nothing reads its output. API keys come from the server's environment.
 
     Attributes:
-        status: its exit status; None while it is under way.
-        told: whether it was told to stop.
+        status: exit status; None while the command is running.
+        interrupted: whether the command was asked to stop.
     """
 
     def __init__(self, process: Process) -> None:
         self.status: int | None = None
-        self.told = False
+        self.interrupted = False
         self._process = process
-        self._said = b""
-        self._attending = asyncio.create_task(self._attend())
+        self._output = b""
+        self._reading = asyncio.create_task(self._read())
 
     @classmethod
-    async def start(cls, *words: str) -> "Command":
-        """Start ``cheaptalk`` with these words behind it.
+    async def start(cls, *arguments: str) -> "Command":
+        """Start ``cheaptalk`` with arguments.
 
         Raises:
-            OSError: no process can be started.
+            OSError: the process cannot be started.
         """
         return cls(
             await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "cheaptalk", *words, stdin=DEVNULL, stdout=PIPE,
+                sys.executable, "-m", "cheaptalk", *arguments, stdin=DEVNULL, stdout=PIPE,
                 stderr=STDOUT, env=os.environ | {"PYTHONUNBUFFERED": "1"},
-                start_new_session=True,  # Ctrl-C is for the server, which then tells its commands
+                start_new_session=True,  # Ctrl-C interrupts the server, which stops its commands
             )
         )  # fmt: skip
 
     @property
     def pid(self) -> int:
-        """Its process."""
+        """The process ID."""
         return self._process.pid
 
     @property
-    def said(self) -> str:
-        """The last lines of its output."""
-        return self._said.decode(errors="replace").strip()
+    def output(self) -> str:
+        """The last lines of the output."""
+        return self._output.decode(errors="replace").strip()
 
     @property
     def stopped(self) -> bool:
-        """Whether it has ended because it was told to."""
+        """Whether the command ended because it was stopped."""
         return self.status in HALTS
 
     @property
     def error(self) -> str:
-        """Why it failed, in the sentence that it printed; empty where it printed none."""
-        said = ERROR.search(self.said) if self.status else None
-        return said[1].rstrip(".") if said else ""
+        """The error message of a failed command, or ""."""
+        message = ERROR.search(self.output) if self.status else None
+        return message[1].rstrip(".") if message else ""
 
     @property
     def crash(self) -> str:
-        """How it failed without such a sentence; empty where it did not, or was stopped."""
+        """The last line of output of a command that failed without an error message, or ""."""
         if not self.status or self.stopped or self.error:
             return ""
-        return self.said.rpartition("\n")[2] or f"it ended with exit status {self.status}"
+        return self.output.rpartition("\n")[2] or f"the command exited with status {self.status}"
 
     async def ended(self) -> int:
-        """Wait until it has ended; its exit status."""
-        await asyncio.shield(self._attending)
+        """Wait for the end of the command, and return its exit status."""
+        await asyncio.shield(self._reading)
         assert self.status is not None
         return self.status
 
     def interrupt(self) -> None:
-        """Tell it to stop as Ctrl-C does: calls in flight come back and are recorded."""
-        self.told = True
+        """Interrupt the command like Ctrl-C; calls in flight are still recorded."""
+        self.interrupted = True
         with suppress(ProcessLookupError):
             self._process.terminate()
 
     async def stop(self) -> None:
-        """Let it stop, at last by force, and wait until it has ended."""
-        for patience in (GRACE, LAST_GRACE):
+        """Stop the command, by force if necessary, and wait for its end."""
+        for grace in (GRACE, LAST_GRACE):
             if self.status is not None:
                 return
             self.interrupt()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.ended(), patience)
+                await asyncio.wait_for(self.ended(), grace)
         with suppress(ProcessLookupError):
             self._process.kill()
         await self.ended()
 
-    async def _attend(self) -> None:
-        """Read what it says until it ends."""
+    async def _read(self) -> None:
+        """Read the output until the command ends."""
         assert self._process.stdout is not None
-        while said := await self._process.stdout.read(KEPT):
-            self._said = (self._said + said)[-KEPT:]
+        while chunk := await self._process.stdout.read(MAX_OUTPUT):
+            self._output = (self._output + chunk)[-MAX_OUTPUT:]
         self.status = await self._process.wait()
 
 
 class Commands:
-    """The commands of a laboratory's studies, one of each at a time.
+    """The commands of a laboratory's studies, at most one per study at a time.
 
-    Use as a context manager: at the end they are stopped.
+    Leaving the context manager stops them.
     """
 
     def __init__(self) -> None:
         self.latest: dict[str, Command] = {}
-        self._beginning: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._starting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._closed = False
 
     async def __aenter__(self) -> Self:
@@ -143,32 +143,32 @@ class Commands:
         await self.close()
 
     @asynccontextmanager
-    async def beginning(self, name: str) -> AsyncIterator[None]:
-        """Nobody else begins something of this study meanwhile.
+    async def starting(self, name: str) -> AsyncIterator[None]:
+        """Lock a study against other starts.
 
         Raises:
             ControlError: the server is stopping.
         """
-        async with self._beginning[name]:
+        async with self._starting[name]:
             if self._closed:
                 raise ControlError("the server is stopping")
             yield
 
-    async def begin(self, name: str, *words: str) -> Command:
-        """Start a study's command, with these words behind ``cheaptalk``.
+    async def begin(self, name: str, *arguments: str) -> Command:
+        """Start a study's command.
 
         Raises:
-            OSError: no process can be started.
+            OSError: the process cannot be started.
         """
-        command = self.latest[name] = await Command.start(*words)
+        command = self.latest[name] = await Command.start(*arguments)
         return command
 
     async def close(self) -> None:
-        """Stop all commands, and begin no more."""
+        """Stop all commands, and start no more."""
         self._closed = True
-        for beginning in list(self._beginning.values()):
-            async with beginning:
+        for starting in list(self._starting.values()):
+            async with starting:
                 pass
-        async with asyncio.TaskGroup() as stopping:
+        async with asyncio.TaskGroup() as tasks:
             for command in self.latest.values():
-                stopping.create_task(command.stop())
+                tasks.create_task(command.stop())

@@ -1,4 +1,4 @@
-"""Damage: what is wrong with the store of a study whose pages cannot be shown."""
+"""Damaged stores: the problems of a study whose pages cannot be shown."""
 
 import asyncio
 import time
@@ -9,7 +9,7 @@ from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.problems import problem_of, without_folders
 
 SECONDS = 10.0
-"""For which a store is examined; ``cheaptalk doctor --deep`` takes as long as it needs."""
+"""Timeout of an examination; ``cheaptalk store doctor --deep`` has none."""
 
 
 class _TooLong(Exception):
@@ -17,10 +17,10 @@ class _TooLong(Exception):
 
 
 class Damages:
-    """Examines the stores of a laboratory, one at a time, and again only if a file changed.
+    """Examines the stores of a laboratory one at a time, and again only after changes.
 
     Args:
-        folder: of the laboratory.
+        folder: the laboratory's folder.
     """
 
     def __init__(self, folder: Folder) -> None:
@@ -28,27 +28,27 @@ class Damages:
         self._one_at_a_time = asyncio.Lock()
         self._known: dict[str, tuple[object, list[Hurt]]] = {}
 
-    async def of(self, name: str) -> list[Hurt]:
-        """Return what is wrong with the store of a study; nothing if it is sound or missing."""
+    async def find(self, name: str) -> list[Hurt]:
+        """Return the problems of a study's store; none if it is sound or missing."""
         async with self._one_at_a_time:
-            return await asyncio.to_thread(self._of, name)
+            return await asyncio.to_thread(self._find, name)
 
-    def _of(self, name: str) -> list[Hurt]:
+    def _find(self, name: str) -> list[Hurt]:
         if name not in self.folder.names():
             return []
         path = self.folder.store(name)
         log = path.with_name(f"{path.name}-wal")
         files = [file.stat() for file in (path, log) if file.exists()]
         stamp = [(file.st_ino, file.st_size, file.st_mtime_ns) for file in files]
-        known = self._known.get(name)
-        if known is None or known[0] != stamp:
-            known = self._known[name] = stamp, self._examined(name)
-        return known[1]
+        cached = self._known.get(name)
+        if cached is None or cached[0] != stamp:
+            cached = self._known[name] = stamp, self._examined(name)
+        return cached[1]
 
     def _examined(self, name: str) -> list[Hurt]:
         deadline = time.monotonic() + SECONDS
 
-        def within_time(_done: int, _of: int) -> None:
+        def within_time(_done: int, _total: int) -> None:
             if time.monotonic() > deadline:
                 raise _TooLong
 

@@ -1,4 +1,4 @@
-"""The laboratory's database: what researchers share, beside the stores of their studies."""
+"""The laboratory's database: accounts, drafts and the audit log."""
 
 import time
 from collections.abc import Callable
@@ -12,23 +12,23 @@ from cheaptalk.web.laboratory.sqlite_file import SqliteFile
 from cheaptalk.web.laboratory.staff import Staff
 
 FILE = "laboratory.db"
-"""Its name in the laboratory's folder."""
+"""File name in the laboratory's folder."""
 
 
 class LaboratoryDatabase:
-    """The database in a laboratory's folder, which is made where there is none.
+    """The database in a laboratory's folder, which is created if it does not exist.
 
     Args:
-        folder: it must exist.
-        now: the time, in seconds since 1970.
+        folder: an existing folder.
+        now: clock, in seconds since 1970.
 
     Attributes:
-        audit: the log of deeds.
-        staff: the accounts and who is logged in.
-        drafts: the studies as they are written.
+        audit: audit log.
+        staff: accounts and login sessions.
+        drafts: drafts of studies.
 
     Raises:
-        CheaptalkError: its file cannot be opened, is of a later version, or is something else.
+        CheaptalkError: the file cannot be opened, has a newer version, or is another file.
     """
 
     def __init__(self, folder: Path, now: Callable[[], float] = time.time) -> None:
@@ -38,7 +38,7 @@ class LaboratoryDatabase:
         self.drafts = Drafts(self.file, self.audit)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.file.close()
 
     def __enter__(self) -> Self:

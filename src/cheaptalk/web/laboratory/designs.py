@@ -74,5 +74,5 @@ def _policies(players: object) -> Iterator[tuple[str, str]]:
     for label, entry in players.items() if isinstance(players, Mapping) else ():
         written: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {}
         listed = written.get("policies")
-        named = [written.get("policy"), *(listed if isinstance(listed, list) else [listed])]
-        yield from ((str(label), policy) for policy in named if isinstance(policy, str))
+        names = [written.get("policy"), *(listed if isinstance(listed, list) else [listed])]
+        yield from ((str(label), policy) for policy in names if isinstance(policy, str))

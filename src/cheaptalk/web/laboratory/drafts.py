@@ -1,4 +1,4 @@
-"""Drafts of studies: the study file as researchers write it, several of them at a time."""
+"""Drafts: study files that several researchers can edit."""
 
 import re
 from typing import NamedTuple
@@ -11,31 +11,31 @@ from cheaptalk.web.laboratory.sqlite_file import SqliteFile
 from cheaptalk.web.laboratory.tables import drafts
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
-"""Names of studies in a laboratory, which stand in addresses and name files."""
+"""Valid study names, which appear in URLs and file names."""
 PAGE = 50
-"""Drafts that are listed at once."""
+"""Number of drafts per page."""
 
 
 class BadName(CheaptalkError):
-    """A name that no study of a laboratory can have."""
+    """An invalid study name."""
 
 
 class Taken(CheaptalkError):
-    """A name that something else has already."""
+    """A name that is already in use."""
 
 
 class Missing(CheaptalkError):
-    """Something that is not there, or no longer."""
+    """A missing study or account."""
 
 
 class Draft(NamedTuple):
-    """A study as it is written.
+    """A draft of a study.
 
     Attributes:
-        text: the study file.
-        version: 1 at first, and one more with each change.
-        made_by, changed_by: names of accounts.
-        made, changed: seconds since 1970.
+        text: study file.
+        version: number of changes plus 1.
+        made_by, changed_by: account names.
+        made, changed: times in seconds since 1970.
     """
 
     name: str
@@ -48,71 +48,72 @@ class Draft(NamedTuple):
 
 
 class Conflict(CheaptalkError):
-    """Somebody else has changed a draft since it was read; both texts are here.
+    """A draft was changed by another researcher since it was opened.
 
     Attributes:
-        mine: the text that was to be kept.
-        theirs: the draft as it now is.
+        submitted: text that was not saved.
+        current: current draft.
     """
 
-    def __init__(self, mine: str, theirs: Draft) -> None:
+    def __init__(self, submitted: str, current: Draft) -> None:
         super().__init__(
-            f"since you opened it, {theirs.changed_by} has changed {theirs.name}; choose a text"
+            f"{current.changed_by} has changed {current.name} since you opened it; choose one of "
+            "the two texts"
         )
-        self.mine = mine
-        self.theirs = theirs
+        self.submitted = submitted
+        self.current = current
 
 
 class Drafts:
-    """The drafts in a laboratory's file. Each change is in the log."""
+    """The drafts in a laboratory's database. Every change is logged."""
 
     def __init__(self, file: SqliteFile, audit: Audit) -> None:
         self.file = file
         self.audit = audit
 
     def create(self, name: str, text: str, by: str) -> Draft:
-        """Keep a new draft.
+        """Create a draft.
 
         Raises:
-            BadName: it cannot be called so.
-            Taken: there is one of this name, in whatever case.
+            BadName: the name is invalid.
+            Taken: a study has this name, ignoring case.
         """
         if not NAME.fullmatch(name):
             raise BadName(
-                "a study's name has up to 80 letters (a to z), digits, dots, dashes and "
-                "underscores, and begins with a letter, a digit or an underscore"
+                f'"{name}" is not a valid study name; use up to 80 letters (a to z), digits, dots, '
+                "dashes and underscores, starting with a letter, digit or underscore"
             )
         now = self.audit.now()
-        made = Draft(name, text, 1, by, by, now, now)
+        draft = Draft(name, text, 1, by, by, now, now)
         try:
             with self.file.writing() as connection:
-                connection.execute(sa.insert(drafts).values(made._asdict()))
-                self.audit.within(connection, by, "study begun", name)
+                connection.execute(sa.insert(drafts).values(draft._asdict()))
+                self.audit.within(connection, by, "study created", name)
         except sa.exc.IntegrityError:
-            raise Taken(f"there is a study called {name} already; choose another name") from None
-        return made
+            raise Taken(f"a study named {name} already exists; choose another name") from None
+        return draft
 
     def read(self, name: str) -> Draft:
-        """The draft of a name, in whatever case.
+        """Return a draft by its name, ignoring case.
 
         Raises:
-            Missing: there is none.
+            Missing: the draft does not exist.
         """
         with self.file.reading() as connection:
-            return _found(connection, name)
+            return _select(connection, name)
 
     def replace(self, name: str, text: str, expected: int, by: str) -> Draft:
-        """Give a draft another text; the same text changes nothing.
+        """Replace the text of a draft, unless it is unchanged.
 
         Args:
-            expected: the version that the text was made of.
+            expected: version that was edited.
 
         Raises:
-            Missing: there is no such draft.
-            Conflict: it has another version by now.
+            Missing: the draft does not exist.
+            Conflict: the draft has another version.
         """
         with self.file.writing() as connection:
-            before = _found(connection, name)
+            before = _select(connection, name)
             if before.text == text:
                 return before
             if before.version != expected:
@@ -126,17 +127,17 @@ class Drafts:
             return after
 
     def delete(self, name: str, expected: int, by: str) -> None:
-        """Remove a draft, and its text from the disk.
+        """Delete a draft, and erase its text from the disk.
 
         Args:
-            expected: the version that is to go.
+            expected: version that was shown.
 
         Raises:
-            Missing: there is no such draft.
-            Conflict: it has another version by now.
+            Missing: the draft does not exist.
+            Conflict: the draft has another version.
         """
         with self.file.writing() as connection:
-            before = _found(connection, name)
+            before = _select(connection, name)
             if before.version != expected:
                 raise Conflict("", before)
             connection.execute(sa.delete(drafts).where(drafts.c.name == name))
@@ -144,25 +145,25 @@ class Drafts:
         self.file.clean()
 
     def page(self, words: str = "", after: int = 0) -> list[Draft]:
-        """Drafts, those changed last first; at most ``PAGE``.
+        """Return up to ``PAGE`` drafts, most recently changed first.
 
         Args:
-            words: only those that have all of them in their names or texts.
-            after: how many to leave out at the beginning.
+            words: words that a draft's name or text must contain.
+            after: number of drafts to skip.
         """
-        wanted = sa.select(drafts).order_by(drafts.c.changed.desc(), drafts.c.name)
+        query = sa.select(drafts).order_by(drafts.c.changed.desc(), drafts.c.name)
         for word in words.split():
-            wanted = wanted.where(
+            query = query.where(
                 drafts.c.name.icontains(word, autoescape=True)
                 | drafts.c.text.icontains(word, autoescape=True)
             )
         with self.file.reading() as connection:
-            found = connection.execute(wanted.offset(after).limit(PAGE)).mappings()
-            return [Draft(**row) for row in found]
+            rows = connection.execute(query.offset(after).limit(PAGE)).mappings()
+            return [Draft(**row) for row in rows]
 
 
-def _found(connection: sa.Connection, name: str) -> Draft:
+def _select(connection: sa.Connection, name: str) -> Draft:
     row = connection.execute(sa.select(drafts).where(drafts.c.name == name)).mappings().first()
     if row is None:
-        raise Missing("there is no study of this name; it may have been deleted")
+        raise Missing(f"no study is named {name}; it may have been deleted")
     return Draft(**row)

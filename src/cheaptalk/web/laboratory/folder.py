@@ -1,4 +1,4 @@
-"""The folder of a laboratory: where each study's text, store and outputs lie."""
+"""The folder of a laboratory, with each study's file, store and outputs."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -9,79 +9,79 @@ STORE_ENDS = (
     "", "-wal", "-shm", "-journal", ".lock", ".run.json", ".orders",
     ".identities", ".identities-journal", ".identities-wal", ".identities-shm",
 )  # fmt: skip
-"""What follows the name of a store in the names of its files. None contains ``.sqlite`` or
-``.yaml``, so that no file of a study is also a file of another one."""
+"""Suffixes of a store's files. None contains ``.sqlite`` or ``.yaml``, so that no file of a study
+is also a file of another one."""
 NOT_NAMES = ("", ".", "..")
-"""Names that lead out of the folder of outputs."""
+"""Names that would lead out of the folder of outputs."""
 
 
 class Folder:
     """The folder of a laboratory.
 
-    A study is there if its text is; no other name leads to any path.
+    A study exists if its file does; other names give access to no path.
 
     Args:
-        path: where the folder is.
+        path: path of the folder.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def names(self) -> list[str]:
-        """The names of all studies that were launched."""
+        """Return the names of all launched studies."""
         names = (file.stem for file in self.path.glob("*.yaml") if file.is_file())
         return sorted(name for name in names if name not in NOT_NAMES)
 
     def text(self, name: str) -> Path:
-        """The file of a study.
+        """Return the path of a study's file.
 
         Raises:
-            UnknownName: there is no such study.
+            UnknownName: the study does not exist.
         """
-        return self._of(name, f"{name}.yaml")
+        return self._path(name, f"{name}.yaml")
 
     def store(self, name: str) -> Path:
-        """Where a study's store is, or will be.
+        """Return the path of a study's store, which may be missing.
 
         Raises:
-            UnknownName: there is no such study.
+            UnknownName: the study does not exist.
         """
-        return self._of(name, f"{name}.sqlite")
+        return self._path(name, f"{name}.sqlite")
 
     def outputs(self, name: str) -> Path:
-        """The folder of what is made of a study; it may be missing.
+        """Return the folder of a study's outputs, which may be missing.
 
         Raises:
-            UnknownName: there is no such study.
+            UnknownName: the study does not exist.
         """
-        return self._of(name, "outputs") / name
+        return self._path(name, "outputs") / name
 
     def files(self, name: str) -> list[Path]:
-        """Return every path that can belong to a study, its text last.
+        """Return all paths of a study, its file last; some may be missing.
 
-        The paths may be missing. They are listed instead of matched, because a pattern made of a
-        study's name would match files of studies whose names begin with it.
+        They are listed instead of matched, because a pattern would also match files of studies
+        whose names start with this one.
 
         Raises:
-            UnknownName: there is no such study.
+            UnknownName: the study does not exist.
         """
         store = self.store(name)
         beside = [store.with_name(f"{store.name}{end}") for end in STORE_ENDS]
         return [self.outputs(name), *beside, self.text(name)]
 
     def make_private(self) -> None:
-        """Let only their owner read and write the files of all studies.
+        """Restrict access to the files of all studies to their owner.
 
-        Files that belong to another account stay as they are.
+        Files of other system accounts stay unchanged.
         """
         for name in self.names():
             for path in self.files(name):
-                for one in (path, *(path.rglob("*") if path.is_dir() else ())):
-                    if one.exists() and not one.is_symlink():
+                for file in (path, *(path.rglob("*") if path.is_dir() else ())):
+                    if file.exists() and not file.is_symlink():
                         with suppress(PermissionError):
-                            one.chmod(0o700 if one.is_dir() else 0o600)
+                            file.chmod(0o700 if file.is_dir() else 0o600)
 
-    def _of(self, name: str, file: str) -> Path:
+    def _path(self, name: str, file: str) -> Path:
         names = self.names()
         if name not in names:
             raise unknown("study", name, names)

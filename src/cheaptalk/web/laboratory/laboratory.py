@@ -1,4 +1,4 @@
-"""A laboratory at work: the studies of its folder, open to their people, run, and reported on."""
+"""The laboratory on a running server: its studies, their participants, runs and outputs."""
 
 import asyncio
 import os
@@ -10,6 +10,7 @@ from typing import NamedTuple, Self
 
 from fastapi import FastAPI
 
+from cheaptalk.atomic_files import whole_file
 from cheaptalk.rules import CheaptalkError, unknown
 from cheaptalk.studies.study import Study, StudyError
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
@@ -22,19 +23,18 @@ from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.problems import problem_of
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 from cheaptalk.web.rooms.links import Links
-from cheaptalk.whole_files import whole_file
 
 PRIVATE = 0o077
-"""The process's umask while a laboratory is open: only the owner can read what it writes."""
+"""Umask while a laboratory is open: only the owner can read its files."""
 
 
 class OpenStudy(NamedTuple):
-    """A study to which people come.
+    """A study that participants can join.
 
     Attributes:
-        supervisor: of its participants.
-        app: their pages.
-        stack: what closes it.
+        supervisor: supervisor of the participants.
+        app: the participants' pages.
+        stack: resources to close.
     """
 
     supervisor: Supervisor
@@ -43,19 +43,19 @@ class OpenStudy(NamedTuple):
 
 
 class Laboratory:
-    """The studies of a folder, while a server looks after them. Use as an async context manager.
+    """The studies of a laboratory on a running server. Use as an async context manager.
 
     Args:
-        path: the folder, which must exist.
-        database: of the laboratory.
-        links: sign where participants are.
-        address: where people find the laboratory.
+        path: folder of the laboratory, which must exist.
+        database: database of the laboratory.
+        links: signs participants' links.
+        address: public address of the laboratory.
 
     Attributes:
-        folder: where the studies that were launched lie.
-        runs, outputs: of studies of models, and what is made of all.
-        open: the studies to which people come, by name.
-        broken: why a study could not be opened when the laboratory was, by name.
+        folder: folder of the launched studies.
+        runs, outputs: runs and outputs of the studies.
+        open: studies that participants can join, by name.
+        broken: errors of studies that could not be opened at the start, by name.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Laboratory:
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        # Participants' data are in many files, and child processes write some of them.
+        # Participants' data are in many files, some of which subprocesses write.
         self._stack.callback(os.umask, os.umask(PRIVATE))
         await asyncio.to_thread(self.folder.make_private)
         await self._stack.enter_async_context(self.runs)
@@ -83,7 +83,7 @@ class Laboratory:
                 study = read_design(name, self.launched(name) or "")
                 if study.people is not None:
                     await self._open(name, study)
-            except Exception as error:  # noqa: BLE001 - a damaged study must not keep the others closed
+            except Exception as error:  # noqa: BLE001 - a damaged study must not affect the others
                 self.broken[name] = problem_of(error, f"the study {name}")
         return self
 
@@ -96,26 +96,25 @@ class Laboratory:
         await self._stack.aclose()
 
     def launched(self, name: str) -> str | None:
-        """The text with which a study was launched; None where it was not."""
+        """Return the file with which a study was launched; None if it was not."""
         if name not in self.folder.names():
             return None
         return self.folder.text(name).read_text(encoding="utf-8", errors="replace")
 
     async def launch(self, name: str, text: str) -> Study:
-        """Launch a study as its design now is: its people may come, its models can be run.
+        """Launch a study: open it to participants, and allow runs.
 
-        One that people take part in is opened anew, everybody where they were, if what changed
-        makes no difference to them.
+        A study that is already open is reopened if the change does not affect its participants.
 
         Raises:
-            StudyError: the design is none.
-            CheaptalkError: it was launched otherwise, and people take part or a run is under way.
+            StudyError: the design is not a valid study.
+            CheaptalkError: the change affects participants or a run in progress.
         """
         async with self._launching:
             study = read_design(name, text)
             before = self.launched(name)
             if before != text:
-                if before is None or not _reads_alike(name, before, study):
+                if before is None or not _is_compatible(name, before, study):
                     await self._expect_unused(name)
                 await self._close(name)
                 self._write(name, text)
@@ -129,7 +128,7 @@ class Laboratory:
             return study
 
     def _write(self, name: str, text: str | None) -> None:
-        """Write the text of a study; None where there is to be none."""
+        """Write a study's file, or delete it if the text is None."""
         path = self.folder.path / f"{name}.yaml"
         if text is None:
             path.unlink()
@@ -138,17 +137,16 @@ class Laboratory:
             file.write(text)
 
     async def _expect_unused(self, name: str) -> None:
-        """Refuse to change a study under those who take part in it."""
+        """Raise if a changed study has participants or a run in progress."""
         opened = self.open.get(name)
         if opened is not None and opened.supervisor.experiment.people:
             raise CheaptalkError(
-                "people take part in this study as it was launched: only who may come, whom they "
-                "can ask and how long data are kept can change; give the changed design another "
-                "name"
+                "the study has participants, so only its recruitment, contact and data retention "
+                "settings can change; use another study name for the changed design"
             )
         launched = opened is None and name in self.folder.names()
         if launched and (await self.runs.status(name)).stage.under_way:
-            raise CheaptalkError("a run of this study is under way; stop it first")
+            raise CheaptalkError("a run of this study is in progress; stop it first")
 
     async def _open(self, name: str, study: Study) -> None:
         stack, store = AsyncExitStack(), self.folder.store(name)
@@ -169,31 +167,35 @@ class Laboratory:
             await opened.stack.aclose()
 
     def supervisor(self, name: str) -> Supervisor:
-        """Who looks after the participants of a study.
+        """Return the supervisor of a study's participants.
 
         Raises:
-            UnknownName: it is not open to people.
+            UnknownName: the study is not open to participants.
         """
         if name not in self.open:
-            raise unknown("study that people come to", name, sorted(self.open))
+            raise unknown("study with participants", name, sorted(self.open))
         return self.open[name].supervisor
 
     async def remove(self, name: str) -> None:
-        """Delete a study that was launched, with its store and all that was made of it.
+        """Delete a launched study with its store and outputs.
 
         Raises:
-            CheaptalkError: people are on their way in it, or a run is under way.
+            CheaptalkError: the study has active participants or a run in progress.
         """
         opened = self.open.get(name)
         if opened is not None:
-            there = [one for one in opened.supervisor.experiment.people.values() if not one.ending]
-            if there:
+            active = [
+                person
+                for person in opened.supervisor.experiment.people.values()
+                if not person.ending
+            ]
+            if active:
                 raise CheaptalkError(
-                    f"{len(there)} people are on their way in this study; close it, and wait for "
-                    "them, or remove them"
+                    f"{len(active)} participants are active in this study; close the study and "
+                    "wait for them, or remove them"
                 )
         elif name in self.folder.names() and (await self.runs.status(name)).stage.under_way:
-            raise CheaptalkError("a run of this study is under way; stop it first")
+            raise CheaptalkError("a run of this study is in progress; stop it first")
         await self._close(name)
         await asyncio.to_thread(self._delete_files, name)
 
@@ -207,25 +209,22 @@ class Laboratory:
                 path.unlink(missing_ok=True)
 
 
-def _reads_alike(name: str, before: str, study: Study) -> bool:
-    """Whether a study that was launched is the same to those who take part in it."""
+def _is_compatible(name: str, before: str, study: Study) -> bool:
+    """Return whether a change of a launched study does not affect its participants."""
     try:
-        return _alike(read_design(name, before), study)
+        return _without_recruitment(read_design(name, before)) == _without_recruitment(study)
     except StudyError:
         return False
 
 
-def _alike(one: Study, other: Study) -> bool:
-    """Whether two studies are one to those who take part in them."""
-    return _to_participants(one) == _to_participants(other)
-
-
-def _to_participants(study: Study) -> Study:
-    """A study without what makes no difference to those who take part in it already."""
-    free: dict[str, object] = {"description": ""}
+def _without_recruitment(study: Study) -> Study:
+    """Return a study without the settings that do not affect admitted participants."""
+    changes: dict[str, object] = {"description": ""}
     if study.people is not None:
-        coming = {"places": None, "invited": None, "one_browser": False}
-        recruitment = study.people.recruitment.model_copy(update=coming)
-        changes = {"recruitment": recruitment, "contact": "", "keep_days": None}
-        free["people"] = study.people.model_copy(update=changes)
-    return study.model_copy(update=free)
+        recruitment = study.people.recruitment.model_copy(
+            update={"places": None, "invited": None, "one_browser": False}
+        )
+        changes["people"] = study.people.model_copy(
+            update={"recruitment": recruitment, "contact": "", "keep_days": None}
+        )
+    return study.model_copy(update=changes)

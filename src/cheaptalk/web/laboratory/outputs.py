@@ -1,7 +1,7 @@
-"""Outputs: reports, comparisons and exports of studies, made in processes of their own.
+"""Outputs: reports, comparisons and exports of studies, made by subprocesses.
 
-What is made of a study lies in ``outputs/NAME``; beside each file ``FILE.json`` says what it is and
-what it was made from. A file takes the place of an older one once it is whole.
+The outputs of a study are in ``outputs/NAME``. Next to each file, ``FILE.json`` describes it and
+the state of its studies. A file is replaced only when the new one is complete.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
+from cheaptalk.atomic_files import whole_file
 from cheaptalk.calls.orders import ControlError
 from cheaptalk.records import StoreError
 from cheaptalk.reports.pages import page_policy
@@ -21,26 +22,25 @@ from cheaptalk.rules import unknown
 from cheaptalk.web.laboratory.commands import Command, Commands
 from cheaptalk.web.laboratory.overview import Overview, Overviews
 from cheaptalk.web.problems import problem_of
-from cheaptalk.whole_files import whole_file
 
 FORMS = ["csv", "parquet", "jsonl", "chats"]
 """The formats of exports."""
 
 VIEWER = ("--viewer", "../transcripts")
-"""Where a page finds the transcripts of its study when it is read in the console."""
+"""Option for links from a page to the transcripts in the console."""
 
 
 class Output(NamedTuple):
-    """Something that was made of a study.
+    """An output of a study.
 
     Attributes:
-        file: its name in the study's folder of outputs.
-        title: what it is.
-        made: when its making began, in seconds since 1970.
-        matches: how many matches of the study had ended by then.
-        stale: whether a study that it was made from has other results now.
-        policy: the content security policy that it needs as a page; empty of what is none.
-        problem: why nothing more is known of it; empty if its note can be read.
+        file: file name.
+        title: title.
+        made: start time in seconds since 1970.
+        matches: number of ended matches at that time.
+        stale: whether the results of one of its studies have changed since.
+        policy: content security policy of a page; "" for other files.
+        problem: reason why its state is unknown, or "".
     """
 
     file: str
@@ -53,13 +53,13 @@ class Output(NamedTuple):
 
 
 class Making(NamedTuple):
-    """The output of a study that was made last, or is being made.
+    """The current or latest output of a study.
 
     Attributes:
-        file: its name.
-        title: what it is.
+        file: file name.
+        title: title.
         under_way: whether it is being made.
-        problem: why it could not be made; empty where it could.
+        problem: reason why it failed, or "".
     """
 
     file: str
@@ -68,20 +68,20 @@ class Making(NamedTuple):
     problem: str = ""
 
 
-class _Wanted(NamedTuple):
-    """An output to make: its file and title, the command, and the studies that it is made from."""
+class _Order(NamedTuple):
+    """An output to make: its file, title, command and studies."""
 
     file: str
     title: str
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
     studies: tuple[str, ...]
 
 
 class _Note(BaseModel):
-    """What is kept of an output beside its file.
+    """The description of an output.
 
     Attributes:
-        seen: the mark of each study that it was made from; None of one without a store.
+        seen: marks of the studies from which it was made; None for a study without a store.
     """
 
     title: str
@@ -92,17 +92,17 @@ class _Note(BaseModel):
 
 
 class _Work(NamedTuple):
-    """An output on its way, and in the end why it could not be made, if so."""
+    """An order, and the task that makes it and returns why it failed."""
 
-    wanted: _Wanted
+    order: _Order
     task: asyncio.Task[str]
 
 
 class Outputs(Commands):
-    """What is made of a laboratory's studies, one output of a study at a time.
+    """The outputs of a laboratory's studies; at most one per study is made at a time.
 
     Args:
-        overviews: of the laboratory's studies.
+        overviews: overviews of the studies.
     """
 
     def __init__(self, overviews: Overviews) -> None:
@@ -112,191 +112,195 @@ class Outputs(Commands):
         self._works: dict[str, _Work] = {}
 
     async def close(self) -> None:
-        """Stop what is being made, and begin no more; nothing is left of it."""
+        """Stop making outputs; incomplete files are removed."""
         await super().close()
         for work in self._works.values():
             await work.task
 
     async def recipes(self, name: str) -> dict[str, str]:
-        """The titles of papers' tables and figures that a study's games may give, by recipe.
+        """Return the titles of the report recipes that suit a study's games, by recipe.
 
         Raises:
-            UnknownName: there is no such study.
+            UnknownName: the study does not exist.
         """
         try:
-            seen = await self.overviews.of(name)
+            study_overview = await self.overviews.get(name)
         except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way; the list shows it
             problem_of(error, f"the store of {name}")
             return {}
-        games = set() if seen is None else {*seen.games}
-        found = await asyncio.to_thread(dict, RECIPES)
+        games = set() if study_overview is None else {*study_overview.games}
+        registered = await asyncio.to_thread(dict, RECIPES)
         return {
-            one: found[one].title for one in sorted(found)
-            if not found[one].games or games & {*found[one].games}
+            key: registered[key].title for key in sorted(registered)
+            if not registered[key].games or games & {*registered[key].games}
         }  # fmt: skip
 
     async def report(self, name: str, recipe: str | None = None) -> None:
-        """Begin a study's report, or the tables and figures of a paper from it.
+        """Start making a study's report, or a recipe's tables and figures.
 
         Args:
-            name: of the study.
-            recipe: of the paper; None for the study's own report.
+            name: name of the study.
+            recipe: name of a recipe; None for the study's own report.
 
         Raises:
-            UnknownName: there is no such study or recipe.
-            StoreError: the study has no match yet.
+            UnknownName: the study or the recipe does not exist.
+            StoreError: the study has no matches.
             ControlError: another output of the study is being made.
         """
         if recipe is None:
-            wanted = _Wanted("report.html", "Report", ("report", name, *VIEWER), (name,))
+            output = _Order("report.html", "Report", ("report", name, *VIEWER), (name,))
         else:
             recipes = await asyncio.to_thread(dict, RECIPES)
             if recipe not in recipes:
                 raise unknown("recipe", recipe, sorted(recipes))
-            words = ("report", name, "--recipe", recipe, *VIEWER)
+            arguments = ("report", name, "--recipe", recipe, *VIEWER)
             title = f"Report: {recipes[recipe].title}"
-            wanted = _Wanted(f"recipe-{recipe}.html", title, words, (name,))
-        await self._begin(name, wanted)
+            output = _Order(f"recipe-{recipe}.html", title, arguments, (name,))
+        await self._begin(name, output)
 
-    async def comparison(self, name: str, other: str) -> None:
-        """Begin a comparison of another study with this one: the other one less this.
+    async def comparison(self, name: str, reference: str) -> None:
+        """Start making a comparison: another study minus this one.
 
         Raises:
-            UnknownName: there is no such study.
-            StoreError: one of them has no match yet.
+            UnknownName: a study does not exist.
+            StoreError: a study has no matches.
             ControlError: another output of the study is being made.
         """
-        words = ("compare", name, other, "--other-store", str(self.folder.store(other)), *VIEWER)
-        wanted = _Wanted(f"compare-{other}.html", f"Comparison with {other}", words, (name, other))
-        await self._begin(name, wanted)
+        other_store = str(self.folder.store(reference))
+        arguments = ("compare", name, reference, "--other-store", other_store, *VIEWER)
+        file, title = f"compare-{reference}.html", f"Comparison with {reference}"
+        output = _Order(file, title, arguments, (name, reference))
+        await self._begin(name, output)
 
     async def export(self, name: str, form: str = "csv") -> None:
-        """Begin an archive with a study's records.
+        """Start exporting a study's records as an archive.
 
         Args:
-            name: of the study.
+            name: name of the study.
             form: one of :data:`FORMS`.
 
         Raises:
-            UnknownName: there is no such study or format.
-            StoreError, ControlError: as of :meth:`report`.
+            UnknownName: the study or the format does not exist.
+            StoreError, ControlError: see :meth:`report`.
         """
         if form not in FORMS:
             raise unknown("format", form, FORMS)
-        words = ("export", name, "--format", form)
-        await self._begin(name, _Wanted(f"export-{form}.zip", f"Export ({form})", words, (name,)))
+        arguments = ("store", "export", name, "--format", form)
+        output = _Order(f"export-{form}.zip", f"Export ({form})", arguments, (name,))
+        await self._begin(name, output)
 
     def making(self, name: str) -> Making | None:
-        """What is being made of a study, or was last since the server began; None if nothing was.
+        """Return the current or latest output of a study since the server started, or None.
 
         Raises:
-            UnknownName: there is no such study.
+            UnknownName: the study does not exist.
         """
         self.folder.text(name)
         work = self._works.get(name)
         if work is None:
             return None
-        file, title, *_ = work.wanted
+        file, title, *_ = work.order
         ended = work.task.done()
         return Making(file, title, not ended, work.task.result() if ended else "")
 
     async def listed(self, name: str) -> list[Output]:
-        """What there is of a study, newest first.
+        """Return the outputs of a study, newest first.
 
         Raises:
-            UnknownName: there is no such study.
+            UnknownName: the study does not exist.
             CheaptalkError: a store cannot be read.
         """
         return await asyncio.to_thread(self._listed, name)
 
     async def output(self, name: str, file: str) -> tuple[Path, Output]:
-        """One of what there is of a study, and where it lies.
+        """Return an output of a study with its path.
 
         Raises:
-            UnknownName: there is no such study, or no such output of it.
+            UnknownName: the study or the output does not exist.
         """
-        known = {one.file: one for one in await self.listed(name)}
-        if file not in known:
-            raise unknown(f"output of {name}", file, sorted(known))
-        return self.folder.outputs(name) / file, known[file]
+        outputs = {item.file: item for item in await self.listed(name)}
+        if file not in outputs:
+            raise unknown(f"output of {name}", file, sorted(outputs))
+        return self.folder.outputs(name) / file, outputs[file]
 
     async def delete(self, name: str, file: str) -> Output:
-        """Delete one of what there is of a study.
+        """Delete an output of a study, and return its description.
 
         Raises:
-            UnknownName: there is no such study, or no such output of it.
+            UnknownName: the study or the output does not exist.
         """
         path, output = await self.output(name, file)
-        for one in (path.with_name(f"{file}.json"), path):
-            await asyncio.to_thread(one.unlink, missing_ok=True)
+        for target in (path.with_name(f"{file}.json"), path):
+            await asyncio.to_thread(target.unlink, missing_ok=True)
         return output
 
     def _listed(self, name: str) -> list[Output]:
         notes = self.folder.outputs(name).glob("*.json")
-        listed = [self._noted(note) for note in notes if note.with_suffix("").is_file()]
+        listed = [self._read(note) for note in notes if note.with_suffix("").is_file()]
         return sorted(listed, key=lambda output: -output.made)
 
-    def _noted(self, note: Path) -> Output:
+    def _read(self, note: Path) -> Output:
         """Return the output that a note describes."""
         try:
-            kept = _Note.model_validate_json(note.read_bytes())
+            stored = _Note.model_validate_json(note.read_bytes())
         except (ValidationError, OSError) as error:
             made, problem = note.stat().st_mtime, problem_of(error, f"the note {note.name}")
             return Output(note.stem, note.stem, made, 0, True, page_policy(), problem)
         names = self.folder.names()
         try:
-            now = {one: self.overviews.read(one) if one in names else None for one in kept.seen}
-            stale = kept.seen != json.loads(json.dumps(_marks(now)))
+            now = {
+                study: self.overviews.read(study) if study in names else None
+                for study in stored.seen
+            }
+            stale = stored.seen != json.loads(json.dumps(_marks(now)))
         except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way
-            stale, problem = True, problem_of(error, "a study from which it was made")
+            stale, problem = True, problem_of(error, "one of its studies")
         else:
             problem = ""
         return Output(
-            note.stem, kept.title, kept.made, kept.matches, stale, kept.policy, problem
+            note.stem, stored.title, stored.made, stored.matches, stale, stored.policy, problem
         )  # fmt: skip
 
-    async def _seen(self, name: str) -> Overview:
-        """What a study's store holds.
-
-        Raises:
-            StoreError: no match.
-        """
-        seen = await self.overviews.of(name)
-        if seen is None or not seen.games:
-            raise StoreError(f"no match of {name} has begun; run it first")
-        return seen
-
-    async def _begin(self, name: str, wanted: _Wanted) -> None:
-        async with self.beginning(name):
+    async def _begin(self, name: str, order: _Order) -> None:
+        async with self.starting(name):
             work = self._works.get(name)
             if work is not None and not work.task.done():
-                raise ControlError(f"{work.wanted.title} of {name} is being made; wait for it")
+                raise ControlError(
+                    f"{work.order.title} of {name} is being made; wait until it is complete"
+                )
             folder = self.folder.outputs(name)
-            seen = {one: await self._seen(one) for one in wanted.studies}
+            overviews: dict[str, Overview] = {}
+            for study in order.studies:
+                overview = await self.overviews.get(study)
+                if overview is None or not overview.games:
+                    raise StoreError(f"{study} has no matches yet; run it first")
+                overviews[study] = overview
             note = {
-                "title": wanted.title, "made": time.time(), "matches": seen[name].done,
-                "policy": page_policy() if wanted.file.endswith(".html") else "",
-                "seen": _marks(seen),
+                "title": order.title, "made": time.time(), "matches": overviews[name].done,
+                "policy": page_policy() if order.file.endswith(".html") else "",
+                "seen": _marks(overviews),
             }  # fmt: skip
             folder.mkdir(parents=True, exist_ok=True)
-            half = folder / f".{wanted.file}"
+            half = folder / f".{order.file}"
             command = await self.begin(
-                name, *wanted.words, "--store", str(self.folder.store(name)), "--out", str(half)
+                name, *order.arguments, "--store", str(self.folder.store(name)), "--out", str(half)
             )
-            task = asyncio.create_task(_finish(command, half, folder / wanted.file, note))
-            self._works[name] = _Work(wanted, task)
+            task = asyncio.create_task(_finish(command, half, folder / order.file, note))
+            self._works[name] = _Work(order, task)
 
 
-def _marks(seen: Mapping[str, Overview | None]) -> dict[str, list[object] | None]:
-    """What tells whether studies have other results than before."""
-    return {name: one and one.mark for name, one in seen.items()}
+def _marks(overviews: Mapping[str, Overview | None]) -> dict[str, list[object] | None]:
+    """Return a value per study that changes whenever its results change."""
+    return {
+        name: study_overview and study_overview.mark for name, study_overview in overviews.items()
+    }
 
 
 async def _finish(command: Command, half: Path, file: Path, note: Mapping[str, object]) -> str:
-    """Wait for an output, and put it and what is known of it into their places.
+    """Wait for an output, and move it and its note into place.
 
     Returns:
-        Why there is none; empty where there is.
+        Reason why it failed, or "".
     """
     try:
         if await command.ended() == 0:
@@ -305,7 +309,7 @@ async def _finish(command: Command, half: Path, file: Path, note: Mapping[str, o
         half.unlink(missing_ok=True)
     except OSError as error:
         return f"{file.name} cannot be written: {error.strerror}"
-    return command.error or command.crash or "it was stopped"
+    return command.error or command.crash or "stopped before it was complete"
 
 
 def _put(half: Path, file: Path, note: Mapping[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""An overview of a study: its matches by status and game, why some failed, and what it took."""
+"""An overview of a study: matches by status and game, failures and costs."""
 
 import asyncio
 from collections import Counter
@@ -18,17 +18,17 @@ matches, members, configurations = schema.matches, schema.members, schema.config
 
 
 class Overview(NamedTuple):
-    """What a store holds of a study.
+    """The contents of a study's store.
 
     Attributes:
-        planned: matches of its plan; None where no run has counted them.
-        games: matches by game and status.
-        failures: matches that were forfeited or failed, by game and reason, most first.
-        cost: what its calls took; those that are unresolved are under way, or were lost.
-        halted: why its last run stopped before its end; None where it did not.
-        last: when the last match ended, in seconds since 1970; None where none has.
-        judged: judgements in the store.
-        went_on: when a participant last went on; None where there is none.
+        planned: number of planned matches; None if no run has counted them.
+        games: number of matches by game and status.
+        failures: number of forfeited or failed matches by game and reason, in descending order.
+        cost: cost of the calls; unresolved ones are in flight or were lost.
+        halted: reason why the last run stopped early, or None.
+        last: end of the last match in seconds since 1970, or None.
+        judged: number of judgements.
+        went_on: time of a participant's last step, or None.
     """
 
     planned: int | None
@@ -42,17 +42,17 @@ class Overview(NamedTuple):
 
     @property
     def counts(self) -> Counter[Status]:
-        """Matches by status."""
+        """Number of matches by status."""
         return sum(self.games.values(), Counter[Status]())
 
     @property
     def done(self) -> int:
-        """Matches that have ended and are not played again."""
+        """Number of ended matches that are not played again."""
         counts = self.counts
         return sum(counts[status] for status in SETTLED)
 
     def how_far(self, planned: int | None) -> str:
-        """How many matches have ended, and how."""
+        """Return a text on how many matches have ended, and how."""
         counts = self.counts
         return ended_text(
             self.done, planned, forfeited=counts[Status.FORFEITED], failed=counts[Status.FAILED]
@@ -60,19 +60,19 @@ class Overview(NamedTuple):
 
     @property
     def mark(self) -> list[object]:
-        """Differs whenever the store holds other results than before, as plain data."""
+        """Plain data that change whenever the results change."""
         return [self.games, self.last, self.judged, self.went_on]
 
     @property
     def complete(self) -> bool:
-        """Whether all matches of the plan have ended."""
+        """Whether all planned matches have ended."""
         return self.planned is not None and self.done >= self.planned
 
 
 def overview(store: Store, study: str) -> Overview | None:
-    """How far a study is; None where no run has begun it.
+    """Return the overview of a study; None before its first run.
 
-    It is counted by the database, in one look at the study's matches and one at its purchases.
+    The database counts the matches in a single query.
     """
     text = schema.studies
     query = (
@@ -84,7 +84,7 @@ def overview(store: Store, study: str) -> Overview | None:
         .where(members.c.study_id == store.study_id(study), members.c.current)
         .group_by(matches.c.configuration_id, matches.c.status, matches.c.reason)
     )  # fmt: skip
-    found: dict[str, Counter[Status]] = {}
+    counts: dict[str, Counter[Status]] = {}
     failures: Counter[tuple[str, str]] = Counter()
     last: float | None = None
     with store.reading() as connection:
@@ -98,41 +98,41 @@ def overview(store: Store, study: str) -> Overview | None:
         )
         for configuration, status, reason, number, ended in connection.execute(query):
             game = game_of[configuration]
-            found.setdefault(game, Counter())[Status(status)] += number
+            counts.setdefault(game, Counter())[Status(status)] += number
             if reason is not None:
                 failures[game, reason] += number
-            last = max((one for one in (last, ended) if one is not None), default=None)
+            last = max((time for time in (last, ended) if time is not None), default=None)
         judged = connection.scalar(sa.select(sa.func.count()).select_from(schema.judgements)) or 0
         went_on = connection.scalar(sa.select(sa.func.max(schema.participants.c.changed)))
     ordered = Counter(dict(failures.most_common()))
-    games = {game: found[game] for game in sorted(found)}
+    games = {game: counts[game] for game in sorted(counts)}
     return Overview(
         begun.planned, games, ordered, study_cost(store, study), begun.halted, last, judged, went_on
     )  # fmt: skip
 
 
 class Overviews:
-    """The overviews of a laboratory's studies, each counted anew when its store has changed.
+    """The overviews of a laboratory's studies, updated when their stores change.
 
     Args:
-        folder: of the laboratory.
+        folder: the laboratory's folder.
     """
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self._known: dict[str, tuple[object, Overview | None]] = {}
 
-    async def of(self, name: str) -> Overview | None:
-        """How far a study is; None before its first run.
+    async def get(self, name: str) -> Overview | None:
+        """Return the overview of a study; None before its first run.
 
         Raises:
-            UnknownName: there is no such study.
-            CheaptalkError: its store cannot be read.
+            UnknownName: the study does not exist.
+            CheaptalkError: the store cannot be read.
         """
         return await asyncio.to_thread(self.read, name)
 
     def read(self, name: str) -> Overview | None:
-        """The same, waiting for the disk; raises as :meth:`of` does."""
+        """Return the same as :meth:`get`, but block."""
         try:
             with Store.open(self.folder.store(name)) as store:
                 return self.count(name, store)
@@ -140,9 +140,9 @@ class Overviews:
             return None
 
     def count(self, name: str, store: Store) -> Overview | None:
-        """How far a study is in its store, which is open; None before its first run."""
+        """Return the overview of a study in an open store; None before its first run."""
         stamp = store.backend.stamp()
-        known = self._known.get(name)
-        if known is None or known[0] != stamp:
-            known = self._known[name] = stamp, overview(store, name)
-        return known[1]
+        cached = self._known.get(name)
+        if cached is None or cached[0] != stamp:
+            cached = self._known[name] = stamp, overview(store, name)
+        return cached[1]

@@ -1,7 +1,7 @@
-"""Runs: studies of models that a server starts, looks after and stops, each in its own process.
+"""Runs of studies with models, each in a subprocess.
 
-What is true of a run is in its study's store and the store's mailbox, so that a server that is
-started again finds every run as it was left. It begins none by itself: that costs money.
+The state of a run is in its study's store, so that it survives a restart of the server. The server
+never starts a run without an order, because runs cost money.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.laboratory.overview import Overview, Overviews
 
 WORKERS = max(1, (os.cpu_count() or 1) - 1)
-"""Processes for matches between scripts: one core is left to the server."""
-INTERRUPTION = "it was interrupted, as by a server that stops"
-HALTS = MappingProxyType({STOPPED: "it was told to stop", INTERRUPTED: INTERRUPTION})
-"""What a store notes of a run that was stopped, in the words of a server."""
+"""Processes for matches between scripts; one core is left for the server."""
+INTERRUPTION = "the run was interrupted, for example by a restart of the server"
+HALTS = MappingProxyType({STOPPED: "the run was stopped on request", INTERRUPTED: INTERRUPTION})
+"""Messages for the reasons that a store contains."""
 
 
 class RunStage(StrEnum):
-    """Where a run is."""
+    """The stage of a run."""
 
     NOT_BEGUN = "not begun"
     RUNNING = "running"
@@ -41,39 +41,39 @@ class RunStage(StrEnum):
 
     @property
     def under_way(self) -> bool:
-        """Whether a process is at it."""
+        """Whether the run has a process."""
         return self in (RunStage.RUNNING, RunStage.PAUSED, RunStage.STOPPING)
 
 
 class RunStatus(NamedTuple):
-    """How a study's run is doing.
+    """The status of a study's run.
 
     Attributes:
-        stage: where it is, by its process, its account and its store.
-        why: why it stopped or failed; empty else.
-        account: what the run itself says; None while it begins, and when it is not under way.
-        overview: what the store holds; None while there is an account, and before the first run.
-        said: the last lines of its output, if this server started it.
-        exit: its exit status, if this server started it and it has ended.
+        stage: stage of the run.
+        why: reason why it stopped or failed, or "".
+        account: state that the run has published; None while it is starting or not in progress.
+        overview: contents of the store; None if there is an account, or before the first run.
+        output: last lines of the output, if this server started the run.
+        exit: exit status, if this server started the run and it has ended.
     """
 
     stage: RunStage
     why: str = ""
     account: RunState | None = None
     overview: Overview | None = None
-    said: str = ""
+    output: str = ""
     exit: int | None = None
 
 
 class Runs(Commands):
-    """The runs of a laboratory's studies; those that are stopped at the end can be resumed.
+    """The runs of a laboratory's studies; stopped ones can be resumed.
 
     Args:
-        folder: of the laboratory.
-        workers: processes of each run for matches between scripts.
+        folder: the laboratory's folder.
+        workers: number of processes per run for matches between scripts.
 
     Attributes:
-        overviews: what the studies' stores hold.
+        overviews: overviews of the studies.
     """
 
     def __init__(self, folder: Folder, workers: int = WORKERS) -> None:
@@ -82,41 +82,33 @@ class Runs(Commands):
         self.overviews = Overviews(folder)
         self.workers = workers
 
-    async def start(self, name: str, *, set_aside: bool = False) -> None:
-        """Start a study's run, or go on with one that has stopped or failed; nothing is bought
-        twice.
-
-        Args:
-            name: of the study.
-            set_aside: let go of matches that the study, as it now stands, no longer has; they
-                stay in the store and its exports.
+    async def start(self, name: str) -> None:
+        """Start a study's run, or resume a stopped or failed one.
 
         Raises:
-            UnknownName: there is no such study.
-            StudyError: its file is none, or of a study of another name.
-            ControlError: it is under way, or the server is stopping.
-            CheaptalkError: its store cannot be used.
+            UnknownName: the study does not exist.
+            StudyError: the study file is invalid or has another name.
+            ControlError: the run is in progress, or the server is stopping.
+            CheaptalkError: the store cannot be used.
         """
-        text, where = self.folder.text(name), self.folder.store(name)
-        async with self.beginning(name):
+        text, store = self.folder.text(name), self.folder.store(name)
+        async with self.starting(name):
             if (await self.status(name)).stage.under_way:
-                raise ControlError(f'"{name}" is running already')
-            await asyncio.to_thread(_prepare, name, text, where)
-            allowed = ["--yes"] if set_aside else []
+                raise ControlError(f"the run of {name} is already in progress")
+            await asyncio.to_thread(_prepare, name, text, store)
             await self.begin(
-                name, "run", str(text), "--store", str(where), "--workers", str(self.workers),
-                *allowed,
-            )  # fmt: skip
+                name, "run", str(text), "--store", str(store), "--workers", str(self.workers)
+            )
 
     async def pause(self, name: str) -> None:
-        """Let calls in flight come back, and send no more; raises as :meth:`set` does."""
+        """Pause a run: wait for calls in flight, and send no more; see :meth:`set` for errors."""
         await self._order(name, "pause")
 
     async def resume(self, name: str) -> None:
-        """Go on with a run that is paused, has stopped or has failed.
+        """Resume a paused, stopped or failed run.
 
         Raises:
-            CheaptalkError: as of :meth:`start` and :meth:`set`.
+            CheaptalkError: see :meth:`start` and :meth:`set`.
         """
         if (await self.status(name)).stage.under_way:
             await self._order(name, "resume")
@@ -124,7 +116,7 @@ class Runs(Commands):
             await self.start(name)
 
     async def stop(self, name: str) -> None:
-        """End a run: calls in flight come back and are recorded; raises as :meth:`set` does."""
+        """Stop a run and record its calls in flight; see :meth:`set` for errors."""
         command, status = self.latest.get(name), await self.status(name)
         if command is not None and status.stage.under_way and status.account is None:
             command.interrupt()
@@ -139,54 +131,53 @@ class Runs(Commands):
         budget: dict[str, float | None] | None = None,
         limits: dict[str, int | None] | None = None,
     ) -> None:
-        """Retune a run until it ends.
+        """Change the settings of a run in progress.
 
         Args:
-            name: of the study.
-            concurrency: matches with models played at once.
-            budget: caps by unit: calls, tokens, dollars or per_match; None lifts one.
-            limits: calls under way at once by model or its player's label; None lets it tune
-                itself.
+            name: name of the study.
+            concurrency: number of concurrent matches with models.
+            budget: limits by unit: calls, tokens, dollars or per_match; None removes one.
+            limits: concurrent calls by model or label; None sets the limit automatically.
 
         Raises:
-            UnknownName: there is no such study.
-            ControlError: it is not running, or refuses; the message says why.
+            UnknownName: the study does not exist.
+            ControlError: the study is not running or rejects the order.
         """
-        wanted = {"concurrency": concurrency, "budget": budget, "limits": limits}
+        changes = {"concurrency": concurrency, "budget": budget, "limits": limits}
         await self._order(
-            name, "set", **{key: one for key, one in wanted.items() if one is not None}
+            name, "set", **{key: value for key, value in changes.items() if value is not None}
         )
 
     async def status(self, name: str) -> RunStatus:
-        """How a study's run is doing, whoever started it.
+        """Return the status of a study's run, even if another process started it.
 
         Raises:
-            UnknownName: there is no such study.
-            CheaptalkError: its store cannot be read.
+            UnknownName: the study does not exist.
+            CheaptalkError: the store cannot be read.
         """
-        command, where = self.latest.get(name), self.folder.store(name)
+        command, store = self.latest.get(name), self.folder.store(name)
         pid = command.pid if command is not None and command.status is None else None
-        account, seen = await asyncio.to_thread(self._look, name, where, pid)
+        account, counts = await asyncio.to_thread(self._read, name, store, pid)
         if command is None:
-            return _status(account, seen)
-        found = _status(account, seen, command)
-        return found._replace(said=command.said, exit=command.status)
+            return _status(account, counts)
+        run_status = _status(account, counts, command)
+        return run_status._replace(output=command.output, exit=command.status)
 
     async def _order(
-        self, name: str, action: Literal["pause", "resume", "stop", "set"], **what: Any
+        self, name: str, action: Literal["pause", "resume", "stop", "set"], **settings: Any
     ) -> None:
-        await asyncio.to_thread(give_order, self.folder.store(name), name, action, **what)
+        await asyncio.to_thread(give_order, self.folder.store(name), name, action, **settings)
 
-    def _look(
-        self, name: str, where: Path, pid: int | None
+    def _read(
+        self, name: str, store_path: Path, pid: int | None
     ) -> tuple[RunState | None, Overview | None]:
-        """A run's account, or what its store holds.
+        """Return the published state of a run, or the contents of its store.
 
         Args:
-            pid: its process, if this server started it; an account of another one is an old one.
+            pid: process ID, if this server started the run; other processes' states are outdated.
         """
         try:
-            with Store.open(where) as store:
+            with Store.open(store_path) as store:
                 if pid is None:
                     account = account_of(store)
                 else:
@@ -197,42 +188,42 @@ class Runs(Commands):
             return None, None
 
 
-def _prepare(name: str, text: Path, where: Path) -> None:
-    """See that a study can be read, and that its store is there: who only looks never waits for
-    the run to make it.
-    """
+def _prepare(name: str, text: Path, store_path: Path) -> None:
+    """Check the study file, and create the store so that readers need not wait for the run."""
     study = load_study(text)
     if study.name != name:
-        raise StudyError(f'{text.name} is of a study named "{study.name}"; name it "{name}"')
-    with Store.open(where, create=True):
+        raise StudyError(
+            f'{text.name} contains the study "{study.name}"; change its name to "{name}"'
+        )
+    with Store.open(store_path, create=True):
         pass
 
 
 def _status(
-    account: RunState | None, seen: Overview | None, command: Command | None = None
+    account: RunState | None, counts: Overview | None, command: Command | None = None
 ) -> RunStatus:
-    """Where a run is, by what it says, what its store holds and what its process did."""
+    """Combine a run's published state, its store and its process to a status."""
     if account is not None:
         return RunStatus(RunStage(account.state), account=account)
     if command is not None and command.status is None:
-        stage = RunStage.STOPPING if command.told else RunStage.RUNNING
-        return RunStatus(stage, overview=seen)
-    if seen is not None and seen.complete:
-        return RunStatus(RunStage.DONE, overview=seen)
-    halted, failed = _ended(seen)
+        stage = RunStage.STOPPING if command.interrupted else RunStage.RUNNING
+        return RunStatus(stage, overview=counts)
+    if counts is not None and counts.complete:
+        return RunStatus(RunStage.DONE, overview=counts)
+    halted, failed = _problems(counts)
     error = command.error if command is not None else ""
     crash = command.crash if command is not None else ""
     if why := error or (not halted and (failed or crash)):
-        return RunStatus(RunStage.FAILED, why, overview=seen)
-    if seen is None:
+        return RunStatus(RunStage.FAILED, why, overview=counts)
+    if counts is None:
         return RunStatus(RunStage.NOT_BEGUN)
-    return RunStatus(RunStage.STOPPED, halted or INTERRUPTION, overview=seen)
+    return RunStatus(RunStage.STOPPED, halted or INTERRUPTION, overview=counts)
 
 
-def _ended(seen: Overview | None) -> tuple[str, str]:
-    """Why a run that is not complete halted, and which of its matches failed, if any did."""
-    if seen is None:
+def _problems(counts: Overview | None) -> tuple[str, str]:
+    """Return why an incomplete run halted, and how many of its matches failed."""
+    if counts is None:
         return "", ""
-    number = seen.counts[Status.FAILED]
-    failed = f"{counted(number, 'match')} failed, which are tried again" if number else ""
-    return HALTS.get(seen.halted or "", seen.halted or ""), failed
+    number = counts.counts[Status.FAILED]
+    failed = f"{counted(number, 'match')} failed; resume the run to retry" if number else ""
+    return HALTS.get(counts.halted or "", counts.halted or ""), failed

@@ -1,4 +1,4 @@
-"""The site of a laboratory: its console, and the pages of each study's participants."""
+"""The laboratory's web site: the console, and the pages of each study's participants."""
 
 from fastapi import FastAPI
 from fastapi.responses import RedirectResponse, Response
@@ -11,21 +11,21 @@ STUDIES = "/s"
 
 
 def make_site(laboratory: Laboratory, console: ASGIApp) -> FastAPI:
-    """All pages of a laboratory: the console below ``/console``, a study's below ``/s/NAME``."""
+    """Return the console below ``/console``, and each study's pages below ``/s/NAME``."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
 
-    async def beginning() -> Response:
+    async def start() -> Response:
         return RedirectResponse(f"{CONSOLE}/", 303)
 
-    app.get("/")(beginning)
-    app.get(CONSOLE)(beginning)
+    app.get("/")(start)
+    app.get(CONSOLE)(start)
     app.mount(CONSOLE, console)
     app.mount(STUDIES, _Studies(laboratory))
     return app
 
 
 class _Studies:
-    """Passes on what comes to a study's address, whichever studies are open then."""
+    """Forwards requests to the pages of the open studies."""
 
     def __init__(self, laboratory: Laboratory) -> None:
         self.laboratory = laboratory
@@ -35,12 +35,12 @@ class _Studies:
         name, slash, _ = scope["path"].removeprefix(root).lstrip("/").partition("/")
         opened = self.laboratory.open.get(name)
         if opened is None:
-            gone = Response("There is no such study here. Use the whole link that you were sent.",
-                            404, media_type="text/plain")  # fmt: skip
-            await gone(scope, receive, send)
+            missing = Response("There is no such study here. Use the complete link that you "
+                               "received.", 404, media_type="text/plain")  # fmt: skip
+            await missing(scope, receive, send)
         elif not slash:
             query = scope.get("query_string", b"").decode("latin-1")
-            where = f"{root}/{name}/" + (f"?{query}" if query else "")
-            await RedirectResponse(where, 307)(scope, receive, send)
+            location = f"{root}/{name}/" + (f"?{query}" if query else "")
+            await RedirectResponse(location, 307)(scope, receive, send)
         else:
             await opened.app({**scope, "root_path": f"{root}/{name}"}, receive, send)

@@ -1,4 +1,4 @@
-"""The laboratory's file: one SQLite database that only its owner can read."""
+"""The laboratory's SQLite database, which only its owner can read."""
 
 import sqlite3
 from contextlib import AbstractContextManager
@@ -9,24 +9,24 @@ import sqlalchemy as sa
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.laboratory.tables import VERSION, metadata
 
-PATIENCE = 10
-"""Seconds to wait for another who writes."""
+LOCK_TIMEOUT = 10
+"""Seconds to wait for another writer."""
 
 
 class SqliteFile:
-    """The file, which is made where there is none.
+    """The database file, which is created if it does not exist.
 
-    What is overwritten or removed in it is gone from the disk, too, once ``clean`` has run.
+    Deleted and overwritten data are removed from the disk by :meth:`clean`.
 
     Raises:
-        CheaptalkError: it cannot be opened, is of a later version, or is something else.
+        CheaptalkError: the file cannot be opened, has a newer version, or is another file.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.engine = sa.create_engine(
             sa.URL.create("sqlite", database=str(path)),
-            connect_args={"timeout": PATIENCE, "check_same_thread": False},
+            connect_args={"timeout": LOCK_TIMEOUT, "check_same_thread": False},
         )
         sa.event.listen(self.engine, "connect", _set_up)
         sa.event.listen(self.engine, "begin", _begin)
@@ -38,40 +38,42 @@ class SqliteFile:
             raise CheaptalkError(f"{path} cannot be written: {error.strerror}") from error
         except sa.exc.DatabaseError as error:
             raise CheaptalkError(
-                f"{path} cannot be used ({error.orig}); move it away, or restore a copy"
+                f"{path} cannot be used ({error.orig}); move it away, or restore a backup"
             ) from error
 
     def _open(self) -> None:
         with self.writing() as connection:
-            found = connection.scalar(sa.text("PRAGMA user_version")) or 0
-            if found > VERSION:
+            version = connection.scalar(sa.text("PRAGMA user_version")) or 0
+            if version > VERSION:
                 raise CheaptalkError(
-                    f"{self.path} was written by a newer cheaptalk; install that, or restore a copy"
+                    f"{self.path} was written by a newer cheaptalk; upgrade cheaptalk, or restore "
+                    "a backup"
                 )
-            if found == 0 and sa.inspect(connection).get_table_names():
+            if version == 0 and sa.inspect(connection).get_table_names():
                 raise CheaptalkError(
-                    f"{self.path} is no laboratory's database; move it away, or name another folder"
+                    f"{self.path} is not a laboratory's database; move it away, or use another "
+                    "folder"
                 )
             metadata.create_all(connection)
             connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
 
     def reading(self) -> AbstractContextManager[sa.Connection]:
-        """A transaction that reads."""
+        """Begin a transaction that only reads."""
         return self.engine.begin()
 
     def writing(self) -> AbstractContextManager[sa.Connection]:
-        """A transaction that nobody else writes beside: all of it stays, or nothing."""
+        """Begin an exclusive write transaction."""
         return self._writes.begin()
 
     def clean(self) -> None:
-        """Move all from the log into the file, so that nothing older is left on the disk."""
+        """Write the log to the file, so that no deleted data remain on the disk."""
         with self.engine.connect() as connection:
             raw = connection.connection.driver_connection
             assert isinstance(raw, sqlite3.Connection)
             raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.engine.dispose()
 
 

@@ -1,4 +1,4 @@
-"""The staff of a laboratory: accounts with their roles, and who is logged in."""
+"""Accounts of a laboratory, their roles and login sessions."""
 
 import hashlib
 from collections.abc import Sequence
@@ -17,33 +17,33 @@ MINUTE = 60.0
 
 
 class Role(StrEnum):
-    """What somebody may do; each may do all that those before may."""
+    """An account's role; each includes the permissions of those before it."""
 
     VIEWER = "viewer"
     RESEARCHER = "researcher"
     OWNER = "owner"
 
-    def may(self, least: "Role") -> bool:
-        """Whether this role suffices where another is the least."""
+    def may(self, minimum: "Role") -> bool:
+        """Return whether this role includes the permissions of another."""
         order = list(Role)
-        return order.index(self) >= order.index(least)
+        return order.index(self) >= order.index(minimum)
 
 
 class LastOwner(CheaptalkError):
-    """A deed that would leave a laboratory without an owner who can log in."""
+    """An action would leave the laboratory without an active owner."""
 
     def __init__(self) -> None:
-        super().__init__("this is the last owner; make somebody else an owner first")
+        super().__init__("this is the only active owner; make another account an owner first")
 
 
 class Account(NamedTuple):
-    """Somebody who can log in.
+    """An account.
 
     Attributes:
-        password: its hash.
-        one_time: whether the password must be changed before anything else.
-        made: seconds since 1970.
-        disabled: since when it cannot log in; None while it can.
+        password: hash of the password.
+        one_time: whether the password must be changed at the next login.
+        made: creation time in seconds since 1970.
+        disabled: time since when the account is disabled, or None.
     """
 
     id: int
@@ -56,11 +56,11 @@ class Account(NamedTuple):
 
 
 class Login(NamedTuple):
-    """A session of somebody who is logged in, as of now.
+    """A login session.
 
     Attributes:
-        seen: when it was last used, to the minute, in seconds since 1970.
-        expires: when it ends at the latest.
+        seen: time of the last use, to the minute, in seconds since 1970.
+        expires: latest end of the session in seconds since 1970.
     """
 
     account: Account
@@ -69,9 +69,9 @@ class Login(NamedTuple):
 
 
 class Staff:
-    """The accounts in a laboratory's file. Each change is in the log.
+    """The accounts in a laboratory's database. Every change is logged.
 
-    Passwords come as hashes, tokens of logins as they are; only digests of these are kept.
+    Passwords are passed as hashes, and only digests of session tokens are stored.
     """
 
     def __init__(self, file: SqliteFile, audit: Audit) -> None:
@@ -79,49 +79,49 @@ class Staff:
         self.audit = audit
 
     def any(self) -> bool:
-        """Whether there is an account."""
+        """Return whether there are any accounts."""
         with self.file.reading() as connection:
             return _any(connection)
 
     def all(self) -> Sequence[Account]:
-        """All accounts, by name."""
+        """Return all accounts by name."""
         with self.file.reading() as connection:
             rows = connection.execute(sa.select(accounts).order_by(accounts.c.name))
             return [_account(row) for row in rows]
 
     def account(self, key: int | str) -> Account:
-        """The account with a number, or of a name in whatever case.
+        """Return an account by its number or its name, ignoring case.
 
         Raises:
-            Missing: there is none.
+            Missing: the account does not exist.
         """
         with self.file.reading() as connection:
-            return _found(connection, key)
+            return _select(connection, key)
 
-    def found(self, name: str, password: str) -> Account:
-        """Make the first account, an owner.
+    def create_owner(self, name: str, password: str) -> Account:
+        """Create the first account, an owner.
 
         Raises:
-            Taken: there is an account.
+            Taken: an account exists.
         """
         with self.file.writing() as connection:
             if _any(connection):
-                raise Taken("this laboratory has an owner already; log in")
-            return self._made(connection, name, password, Role.OWNER, name, one_time=False)
+                raise Taken("this laboratory already has an owner; log in instead")
+            return self._insert(connection, name, password, Role.OWNER, name, one_time=False)
 
     def invite(self, name: str, password: str, role: Role, by: str) -> Account:
-        """Make an account whose password must be changed at once.
+        """Create an account with a one-time password.
 
         Raises:
-            Taken: there is one of this name, in whatever case.
+            Taken: an account has this name, ignoring case.
         """
         try:
             with self.file.writing() as connection:
-                return self._made(connection, name, password, role, by, one_time=True)
+                return self._insert(connection, name, password, role, by, one_time=True)
         except sa.exc.IntegrityError:
-            raise Taken(f"there is an account called {name} already; choose another name") from None
+            raise Taken(f"an account named {name} already exists; choose another name") from None
 
-    def _made(
+    def _insert(
         self, connection: sa.Connection, name: str, password: str, role: Role, by: str, *,
         one_time: bool,
     ) -> Account:  # fmt: skip
@@ -130,73 +130,73 @@ class Staff:
             "made": self.audit.now(), "disabled": None,
         }  # fmt: skip
         connection.execute(sa.insert(accounts).values(values))
-        self.audit.within(connection, by, "account made", name=name, role=role.value)
-        return _found(connection, name)
+        self.audit.within(connection, by, "account created", name=name, role=role.value)
+        return _select(connection, name)
 
     def set_role(self, key: int, role: Role, by: str) -> Account:
-        """Give somebody another role.
+        """Change the role of an account.
 
         Raises:
-            Missing: there is no such account.
-            LastOwner: nobody else could then look after accounts.
+            Missing: the account does not exist.
+            LastOwner: the account is the only active owner.
         """
         with self.file.writing() as connection:
-            before = _found(connection, key)
+            before = _select(connection, key)
             if role is not Role.OWNER:
                 _keep_an_owner(connection, before)
             _change(connection, key, role=role.value)
             self.audit.within(connection, by, "role changed", name=before.name, role=role.value)
-            return _found(connection, key)
+            return _select(connection, key)
 
     def disable(self, key: int, by: str) -> Account:
-        """Let somebody no longer log in, and log them out.
+        """Disable an account, and end its sessions.
 
         Raises:
-            Missing: there is no such account.
-            LastOwner: nobody else could then look after accounts.
+            Missing: the account does not exist.
+            LastOwner: the account is the only active owner.
         """
         with self.file.writing() as connection:
-            before = _found(connection, key)
+            before = _select(connection, key)
             _keep_an_owner(connection, before)
             _change(connection, key, disabled=self.audit.now())
             _end(connection, key)
             self.audit.within(connection, by, "account disabled", name=before.name)
-            return _found(connection, key)
+            return _select(connection, key)
 
     def enable(self, key: int, by: str) -> Account:
-        """Let somebody log in again.
+        """Enable a disabled account.
 
         Raises:
-            Missing: there is no such account.
+            Missing: the account does not exist.
         """
         with self.file.writing() as connection:
             _change(connection, key, disabled=None)
-            after = _found(connection, key)
+            after = _select(connection, key)
             self.audit.within(connection, by, "account enabled", name=after.name)
             return after
 
     def set_password(self, key: int, password: str, by: str, *, one_time: bool) -> Account:
-        """Give somebody another password, and log them out everywhere.
+        """Change the password of an account, and end its sessions.
 
         Raises:
-            Missing: there is no such account.
+            Missing: the account does not exist.
         """
         with self.file.writing() as connection:
-            before = _found(connection, key)
+            before = _select(connection, key)
             _change(connection, key, password=password, one_time=one_time)
             _end(connection, key)
             deed = "password reset" if one_time else "password changed"
             self.audit.within(connection, by, deed, name=before.name)
-            return _found(connection, key)
+            return _select(connection, key)
 
     def rehash(self, before: Account, password: str) -> None:
-        """Keep the same password under another hash, unless it was changed meanwhile."""
+        """Store a new hash of an unchanged password, unless it has been changed meanwhile."""
         with self.file.writing() as connection:
             same = (accounts.c.id == before.id) & (accounts.c.password == before.password)
             connection.execute(sa.update(accounts).where(same).values(password=password))
 
     def log_in(self, key: int, token: str, expires: float) -> None:
-        """Open a session, and forget those whose time is over."""
+        """Start a session, and delete expired ones."""
         now = self.audit.now()
         with self.file.writing() as connection:
             connection.execute(sa.delete(logins).where(logins.c.expires <= now))
@@ -212,29 +212,29 @@ class Staff:
             connection.execute(sa.delete(logins).where(logins.c.token_digest == digest(token)))
 
     def login(self, token: str, idle: float) -> Login | None:
-        """The session of a token, which is thereby used; None where there is none, or no longer.
+        """Return the session of a token and extend it; None if it does not exist or has ended.
 
         Args:
             idle: seconds without use after which a session ends.
         """
-        now, mine = self.audit.now(), logins.c.token_digest == digest(token)
+        now, is_login = self.audit.now(), logins.c.token_digest == digest(token)
         with self.file.reading() as connection:
             row = connection.execute(
                 sa.select(logins.c.seen, logins.c.expires, accounts)
                 .join(accounts, accounts.c.id == logins.c.account_id)
-                .where(mine, logins.c.expires > now, logins.c.seen > now - idle)
+                .where(is_login, logins.c.expires > now, logins.c.seen > now - idle)
                 .where(accounts.c.disabled.is_(None))
             ).first()
         if row is None:
             return None
         if now - row.seen >= MINUTE:
             with self.file.writing() as connection:
-                connection.execute(sa.update(logins).where(mine).values(seen=now))
+                connection.execute(sa.update(logins).where(is_login).values(seen=now))
         return Login(_account(row), row.seen, row.expires)
 
 
 def digest(token: str) -> str:
-    """What is kept of a token: it can be looked up by it, and not be made of it."""
+    """Return the stored digest of a token."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -243,16 +243,15 @@ def _any(connection: sa.Connection) -> bool:
 
 
 def _account(row: sa.Row[tuple[object, ...]]) -> Account:
-    held = row._mapping
-    values = {name: held[name] for name in Account._fields}
-    return Account(**values | {"role": Role(held["role"])})
+    values = {name: row._mapping[name] for name in Account._fields}
+    return Account(**values | {"role": Role(values["role"])})
 
 
-def _found(connection: sa.Connection, key: int | str) -> Account:
+def _select(connection: sa.Connection, key: int | str) -> Account:
     column = accounts.c.id if isinstance(key, int) else accounts.c.name
     row = connection.execute(sa.select(accounts).where(column == key)).first()
     if row is None:
-        raise Missing("there is no such account")
+        raise Missing(f"the account {key} does not exist")
     return _account(row)
 
 
@@ -265,10 +264,12 @@ def _end(connection: sa.Connection, key: int) -> None:
     connection.execute(sa.delete(logins).where(logins.c.account_id == key))
 
 
-def _keep_an_owner(connection: sa.Connection, one: Account) -> None:
-    """Refuse to lose the last owner who can log in."""
-    others = sa.select(accounts.c.id).where(
-        accounts.c.role == Role.OWNER.value, accounts.c.disabled.is_(None), accounts.c.id != one.id
+def _keep_an_owner(connection: sa.Connection, account: Account) -> None:
+    """Raise if an account is the only active owner."""
+    other_owners = sa.select(accounts.c.id).where(
+        accounts.c.role == Role.OWNER.value,
+        accounts.c.disabled.is_(None),
+        accounts.c.id != account.id,
     )
-    if one.role is Role.OWNER and connection.scalar(others.limit(1)) is None:
+    if account.role is Role.OWNER and connection.scalar(other_owners.limit(1)) is None:
         raise LastOwner

@@ -14,7 +14,8 @@ from sqlalchemy import (
 )
 
 VERSION = 1
-"""Of these tables; a file of a later one is refused."""
+"""Schema version; files of later versions are rejected."""
+
 
 metadata = MetaData()
 
@@ -23,11 +24,11 @@ accounts: Table = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", String(collation="NOCASE"), nullable=False, unique=True),
-    Column("password", String, nullable=False, comment="its hash"),
-    Column("one_time", Boolean, nullable=False, comment="whether it must be changed at once"),
+    Column("password", String, nullable=False, comment="hash"),
+    Column("one_time", Boolean, nullable=False, comment="whether it must be changed at login"),
     Column("role", String, nullable=False, comment="owner, researcher or viewer"),
     Column("made", Float, nullable=False, comment="seconds since 1970"),
-    Column("disabled", Float, comment="since when; null while it is not"),
+    Column("disabled", Float, comment="time since when, or null"),
 )
 
 logins: Table = Table(
@@ -36,8 +37,8 @@ logins: Table = Table(
     Column("token_digest", String, primary_key=True),
     Column("account_id", ForeignKey("accounts.id"), nullable=False, index=True),
     Column("made", Float, nullable=False),
-    Column("seen", Float, nullable=False, comment="when it was last used, to the minute"),
-    Column("expires", Float, nullable=False, comment="at the latest"),
+    Column("seen", Float, nullable=False, comment="time of the last use, to the minute"),
+    Column("expires", Float, nullable=False, comment="latest end of the session"),
 )
 
 drafts: Table = Table(
@@ -45,7 +46,7 @@ drafts: Table = Table(
     metadata,
     Column("name", String(collation="NOCASE"), primary_key=True),
     Column("text", Text, nullable=False, comment="the study file"),
-    Column("version", Integer, nullable=False, comment="one more with each change"),
+    Column("version", Integer, nullable=False, comment="number of changes plus 1"),
     Column("made_by", String, nullable=False, comment="name of an account"),
     Column("changed_by", String, nullable=False),
     Column("made", Float, nullable=False),
@@ -57,7 +58,7 @@ audit: Table = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("at", Float, nullable=False),
-    Column("account", String, nullable=False, comment="who did it; empty for nobody known"),
+    Column("account", String, nullable=False, comment="account name, or empty"),
     Column("study", String(collation="NOCASE"), nullable=False, index=True),
     Column("deed", String, nullable=False),
     Column("details", JSON, nullable=False),

@@ -1,1 +1,1 @@
-"""The pages of participants: from the link by which they come to the code with which they go."""
+"""Web pages of participants, from the recruitment link to the completion code."""

@@ -1,4 +1,4 @@
-"""Erasure: what an experiment forgets when participants' data are deleted."""
+"""Removal of deleted participants and visits from a running experiment."""
 
 import time
 from collections.abc import Mapping
@@ -10,38 +10,45 @@ from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.people import Participant
 
 
-def forget(experiment: Experiment, who: Participant) -> None:
-    """Forget a participant, and the matches that they played; the store has deleted both."""
-    _forget_matches(experiment, who.plays)
-    experiment.places.leave(who)
-    del experiment.people[who.code]
-    experiment.house.forget(who.guest)
+def forget(experiment: Experiment, person: Participant) -> None:
+    """Remove a participant and their matches, which the store has already deleted."""
+    _forget_matches(experiment, person.plays)
+    experiment.quotas.remove(person)
+    del experiment.people[person.code]
+    experiment.room_manager.forget(person.visitor)
 
 
-async def forget_visit(experiment: Experiment, who: Participant) -> None:
-    """Delete what a participant did in the visit that has ended, except how far they came."""
-    visit, responses = who.journey.stop.visit, who.journey.responses
-    games = {one.game for one in responses if one.visit == visit and "treatment" in one.answer}
-    answer = {"ending": who.ending, "at": who.journey.ended_at}
-    ended = Response(ENDED, visit, who.journey.stop.game, answer, answered=time.time())
-    await experiment.write(erase_visit(who.code, who.id, visit, [*games], ended._asdict()))
-    played = games & who.plays.keys()
-    _forget_matches(experiment, {number: who.plays[number] for number in played})
-    experiment.house.close_rooms(who.guest)
-    steps = [one._replace(answer={}) if one.visit == visit else one for one in responses]
-    who.journey = Journey(experiment.protocol, [*steps, ended])
-    who.guest.known_as = None
+async def forget_visit(experiment: Experiment, person: Participant) -> None:
+    """Delete the data of a participant's last visit, except how it ended."""
+    stop, responses = person.journey.stop, person.journey.responses
+    games = {
+        response.game for response in responses
+        if response.visit == stop.visit and "treatment" in response.answer
+    }  # fmt: skip
+    answer = {"ending": person.ending, "at": person.journey.ended_at}
+    ended = Response(ENDED, stop.visit, stop.game, answer, answered=time.time())
+    work = erase_visit(person.code, person.id, stop.visit, [*games], ended._asdict())
+    await experiment.write(work)
+    played = games & person.plays.keys()
+    _forget_matches(experiment, {number: person.plays[number] for number in played})
+    experiment.room_manager.close_rooms(person.visitor)
+    remaining = [
+        response._replace(answer={}) if response.visit == stop.visit else response
+        for response in responses
+    ]
+    person.journey = Journey(experiment.protocol, [*remaining, ended])
+    person.visitor.known_as = None
     for number in played:
-        del who.plays[number]
-    who.notices.clear()
-    experiment.places.count(who)
+        del person.plays[number]
+    person.notices.clear()
+    experiment.quotas.update(person)
 
 
 def _forget_matches(experiment: Experiment, plays: Mapping[int, Mapping[str, Any]]) -> None:
-    """Remove deleted matches from the plays of all who took part in them."""
+    """Remove the matches of deleted plays from the plays of all participants."""
     matches = {play["match_id"] for play in plays.values() if play.get("match_id")}
-    for participant in experiment.people.values():
-        for play in participant.plays.values():
+    for person in experiment.people.values():
+        for play in person.plays.values():
             if play.get("match_id") in matches:
                 play.update(match_id=None, room=None)
-                participant.quiz = None
+                person.quiz = None

@@ -1,4 +1,4 @@
-"""An experiment: the participants of a study on their paths, over the rooms in which they play."""
+"""An experiment: the participants of a study, the steps that they take and the games they play."""
 
 import asyncio
 import logging
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Status, StoreError
 from cheaptalk.records.forfeits import invalid
-from cheaptalk.records.people import participants as kept
+from cheaptalk.records.people import participants as rows
 from cheaptalk.records.people.identities import Identities
 from cheaptalk.records.people.participants import Progress
 from cheaptalk.rules import Chance
@@ -34,42 +34,42 @@ from cheaptalk.studies.study import Study, StudyError
 from cheaptalk.styles.writing import PLAIN, Writing
 from cheaptalk.web.participants.groups import group_of, is_broken
 from cheaptalk.web.participants.people import Participant, Refused
-from cheaptalk.web.participants.places import Places
-from cheaptalk.web.rooms.house import House
+from cheaptalk.web.participants.quotas import Quotas
 from cheaptalk.web.rooms.links import new_name
+from cheaptalk.web.rooms.room_manager import RoomManager
 from cheaptalk.web.rooms.rooms import Room, Stage
 from cheaptalk.web.typed_numbers import plain_numbers
 
 LOG = logging.getLogger(__name__)
 STOOD_IN = "a program answered for them"
-"""The flag of those who were away in a game."""
+"""Flag of participants for whom a substitute answered in a game."""
 NO_CHANGE: Mapping[str, Any] = {}
 T = TypeVar("T")
 
 
 class Experiment:
-    """A study's participants.
+    """The participants of a study.
 
     Args:
-        house: where they play.
-        study: with what its people go through.
-        identities: by which ids they came.
+        room_manager: rooms in which the participants play.
+        study: study with a protocol under ``people``.
+        identities: participants' platform IDs.
 
     Attributes:
-        state: whether new people may come: ``open``, ``paused`` or ``closed``.
-        keep_until: when people's data are to be deleted, in seconds since 1970; None for never.
-        people: by code.
-        lost: the codes of those who were on a path that the study has no longer.
-        places: the tables that they can be assigned to.
+        state: recruitment state: ``open``, ``paused`` or ``closed``.
+        keep_until: time at which participants' data are deleted, in seconds since 1970, or None.
+        people: participants by code.
+        orphaned: codes of participants whose steps the study no longer has.
+        quotas: the number of participants in each treatment.
 
     Raises:
-        StudyError: the study has no protocol, or one that it cannot carry out.
+        StudyError: the study has no protocol, or needs a quiz that does not exist.
     """
 
-    def __init__(self, house: House, study: Study, identities: Identities) -> None:
+    def __init__(self, room_manager: RoomManager, study: Study, identities: Identities) -> None:
         check_protocol(study)
         assert study.people is not None
-        self.house = house
+        self.room_manager = room_manager
         self.study = study
         self.protocol: Protocol = study.people
         self.identities = identities
@@ -77,428 +77,434 @@ class Experiment:
         self.keep_until: float | None = None
         self.people: dict[str, Participant] = {}
         self.chance = Chance(f"{study.seed}/people")
-        self.places = Places(self.protocol, house.offers.values(), self.chance)
-        self.reserved = {
-            offer.game.called(place) for offer in house.offers.values() for place in offer.seated
+        self.quotas = Quotas(self.protocol, room_manager.table_templates.values(), self.chance)
+        self.reserved_names = {
+            table_template.game.called(seat)
+            for table_template in room_manager.table_templates.values()
+            for seat in table_template.seated
         }
-        self._entering = asyncio.Lock()
-        self.lost: set[str] = set()
-        house.on_begin, house.on_end = self.begin_match, self.settle_match
+        self._admitting = asyncio.Lock()
+        self.orphaned: set[str] = set()
+        room_manager.on_begin, room_manager.on_end = self.begin_match, self.settle_match
 
     async def write(self, work: Callable[[sa.Connection], T]) -> T:
-        """Commit something, in order with all else."""
-        return await self.house.host.desk.ledger.write(work)
+        """Commit a write of the store, in order with all other writes."""
+        return await self.room_manager.host.dispatcher.ledger.write(work)
 
     @property
     def study_id(self) -> int:
-        """The study's number in its store."""
-        return self.house.host.rows.id
+        """The study's ID in the store."""
+        return self.room_manager.host.rows.id
 
-    # Coming
+    # Admission
 
     async def admit(
         self,
         known_by: str | None,
-        more: str = "",
+        other_ids: str = "",
         cohort: str | None = None,
         language: str = "",
         code: str = "",
     ) -> Participant:
-        """Let somebody in who comes by a link, or find them again.
+        """Admit a new participant, or return one who has already been admitted.
 
         Args:
-            known_by: their id where they came from; None where they have none.
-            more: what else stood in their link.
-            cohort: that their link names.
-            language: that they read.
-            code: by which the store is to know them, where they are new; by default another one.
-                Who comes by it twice is the same.
+            known_by: platform ID, if any.
+            other_ids: other parameters of the link, such as session IDs.
+            cohort: cohort in the link, if any.
+            language: language code.
+            code: code for a new participant, by default a random one; a second request with the
+                same code returns the same participant.
 
         Raises:
-            Refused: they cannot take part.
+            Refused: the person cannot take part.
         """
         recruitment, cohorts = self.protocol.recruitment, self.protocol.cohorts
         if recruitment.parameters and not known_by:
-            raise nameless()
+            raise missing_id()
         if cohort and cohort not in cohorts:
-            raise Refused("This link is not whole. Use the whole link that you were sent.", 400)
+            raise Refused("This link is incomplete. Use the complete link that you received.", 400)
         if known_by and recruitment.invited is not None and known_by not in recruitment.invited:
-            raise Refused("Only people who were invited can take part.", 403)
-        async with self._entering:
+            raise Refused("This study is by invitation only.", 403)
+        async with self._admitting:
             name, source, code = self.study.name, recruitment.source, code or new_name()
             if code in self.people:
                 return self.people[code]
             if known_by:
-                known = await asyncio.to_thread(self.identities.code_of, name, source, known_by)
-                if known in self.people:
-                    return self.people[known]
-                if known in self.lost:
-                    raise changed()
+                earlier = await asyncio.to_thread(self.identities.code_of, name, source, known_by)
+                if earlier in self.people:
+                    return self.people[earlier]
+                if earlier in self.orphaned:
+                    raise study_changed()
                 self.expect_open()
                 note = self.identities.note
-                code = await asyncio.to_thread(note, name, source, known_by, code, more)
+                code = await asyncio.to_thread(note, name, source, known_by, code, other_ids)
             self.expect_open()
             return await self._new(code, cohort or cohorts[0], language)
 
     def expect_open(self) -> None:
-        """Raise :class:`Refused` where nobody new can come."""
+        """Raise :class:`Refused` if the study does not accept new participants."""
         if self.state == "closed":
-            raise Refused("Nobody new can take part any more. Thank you for your interest.", 410)
+            raise Refused(
+                "This study no longer accepts new participants. Thank you for your interest.", 410
+            )
         if self.state == "paused":
-            raise Refused("Please come again later.", 503)
-        if self.places.full:
-            raise Refused("This study has all the people that it needs. Thank you.", 409)
+            raise Refused("Please come back later.", 503)
+        if self.quotas.full:
+            raise Refused("This study has enough participants. Thank you for your interest.", 409)
 
     async def _new(self, code: str, cohort: str, language: str) -> Participant:
         journey = Journey(self.protocol)
-        guest = self.house.guest(code)
-        guest.language = language
-        guest.here()
+        visitor = self.room_manager.visitor(code)
+        visitor.language = language
+        visitor.mark_seen()
         row = {
             "study_id": self.study_id, "code": code, "cohort": cohort, "flags": [],
             "step": journey.stop.name, "visit": 1, "language": language or None,
         }  # fmt: skip
-        number: int = await self.write(kept.admit(row))
-        who = self.people[code] = Participant(number, guest, cohort, journey, begun=time.time())
-        async with who.lock:
-            self.places.count(who)
-            await self.onward(who)
-        return who
+        number: int = await self.write(rows.admit(row))
+        person = self.people[code] = Participant(
+            number, visitor, cohort, journey, begun=time.time()
+        )
+        async with person.lock:
+            self.quotas.update(person)
+            await self.advance(person)
+        return person
 
-    # Going on
+    # Steps
 
-    def page_of(self, who: Participant) -> Page:
-        """The page that somebody is at, a quiz with its question."""
-        stop = who.journey.stop
+    def page_of(self, person: Participant) -> Page:
+        """Return the participant's current page, with the question if it is a quiz."""
+        stop = person.journey.stop
         assert isinstance(stop, Page)
         if not isinstance(stop.step, Quiz):
             return stop
-        if who.quiz is None or who.quiz.game != stop.game:
-            play = who.plays[stop.game]
-            table = self.house.store.find(play["match_id"]).replay()
-            seat = next(one.name for one in table.game.seats if one.place == play["place"])
-            events = [moment.event for moment in table.heard[seat]]
-            luck = self.chance("quiz", who.code, stop.game)
-            item = QUIZZES[table.game.name](table.game, play["place"], events, luck)
-            who.quiz = Page(stop.name, stop.visit, stop.game, stop.step, (item,))
-        return who.quiz
+        if person.quiz is None or person.quiz.game != stop.game:
+            play = person.plays[stop.game]
+            table = self.room_manager.store.find(play["match_id"]).replay()
+            actor = next(member.name for member in table.game.actors if member.seat == play["seat"])
+            events = [moment.event for moment in table.heard[actor]]
+            rng = self.chance("quiz", person.code, stop.game)
+            item = QUIZZES[table.game.name](table.game, play["seat"], events, rng)
+            person.quiz = Page(stop.name, stop.visit, stop.game, stop.step, (item,))
+        return person.quiz
 
     async def answer(
-        self, who: Participant, number: int, fields: Mapping[str, str], writing: Writing = PLAIN
+        self, person: Participant, number: int, fields: Mapping[str, str], writing: Writing = PLAIN
     ) -> bool:
-        """Answer the page that somebody is at.
+        """Answer the participant's current page.
 
-        An answer to another page counts as seen, and changes nothing. One that is not whole is
-        asked for again.
+        An answer to another page is ignored; an incomplete answer is asked for again.
 
         Args:
-            number: how much they had answered when the page was made.
-            writing: how the page's language writes numbers.
+            number: number of the participant's responses when the page was rendered.
+            writing: number format of the page's language.
 
         Returns:
-            Whether what they did is to be deleted now.
+            Whether to delete the data of the visit now.
         """
-        async with who.lock:
-            stop = who.journey.stop
-            here = self.people.get(who.code) is who and not isinstance(stop, Play)
-            if not here or number != len(who.journey.responses):
+        async with person.lock:
+            stop = person.journey.stop
+            current = self.people.get(person.code) is person and not isinstance(stop, Play)
+            if not current or number != len(person.journey.responses):
                 return False
-            who.guest.room = None  # where they could still read how their match ended
+            person.visitor.room = None  # closes the page with the result of the last match
             if isinstance(stop, GoOn) and fields.get("more") in ("yes", "no"):
-                await self.take(who, {"more": fields["more"] == "yes"})
-            elif isinstance(stop, End) and self.may_come_again(who) is True:
-                await self.take(who, {"again": True})
+                await self.record_answer(person, {"more": fields["more"] == "yes"})
+            elif isinstance(stop, End) and self.may_start_visit(person) is True:
+                await self.record_answer(person, {"again": True})
             elif isinstance(stop, Page):
-                return await self._answer_page(who, self.page_of(who), fields, writing)
+                return await self._answer_page(person, self.page_of(person), fields, writing)
             return False
 
     async def _answer_page(
-        self, who: Participant, page: Page, fields: Mapping[str, str], writing: Writing
+        self, person: Participant, page: Page, fields: Mapping[str, str], writing: Writing
     ) -> bool:
         numbers = [item.name for item in page.items if item.number is not None]
         try:
-            answer, right = read_page(page, plain_numbers(fields, numbers, writing), self.reserved)
-        except Unanswered as lacking:
-            who.given, who.problems = dict(fields), lacking.problems
+            values = plain_numbers(fields, numbers, writing)
+            answer, correct = read_page(page, values, self.reserved_names)
+        except Unanswered as error:
+            person.entered, person.problems = dict(fields), error.problems
             return False
-        changed = NO_CHANGE
+        changes = NO_CHANGE
         if isinstance(page.step, FirstName):
-            who.guest.known_as = chosen_name(fields, self.reserved)
-            changed = {"known_as": who.guest.known_as}
-        await self.take(who, answer, right, changed)
-        return isinstance(page.step, Quiz) and right is False and page.step.erase
+            person.visitor.known_as = chosen_name(fields, self.reserved_names)
+            changes = {"known_as": person.visitor.known_as}
+        await self.record_answer(person, answer, correct, changes)
+        return isinstance(page.step, Quiz) and correct is False and page.step.erase
 
-    def may_come_again(self, who: Participant) -> bool | float:
-        """Whether somebody may begin another visit: at once, never, or from a moment on.
+    def may_start_visit(self, person: Participant) -> bool | float:
+        """Return whether a participant may start another visit, or the time from which they may.
 
-        Moments are in seconds since 1970.
+        The time is in seconds since 1970.
         """
-        stop = who.journey.stop
+        stop = person.journey.stop
         limits = self.protocol.limits
         ended = isinstance(stop, End) and stop.ending == "complete" and self.state == "open"
         if not ended or stop.game >= limits.games or stop.visit >= limits.visits:
             return False
-        begins = self.places.free_from(who)
-        if begins is None:
+        start = self.quotas.free_from(person)
+        if start is None:
             return False
-        return True if begins <= time.time() else begins
+        return True if start <= time.time() else start
 
-    async def take(
+    async def record_answer(
         self,
-        who: Participant,
+        person: Participant,
         answer: dict[str, Any],
-        right: bool | None = None,
-        changed: Mapping[str, Any] = NO_CHANGE,
+        correct: bool | None = None,
+        changes: Mapping[str, Any] = NO_CHANGE,
         *,
         step: str | None = None,
         play: Mapping[str, Any] | None = None,
     ) -> None:
-        """Go on by an answer, which is committed before anybody acts on it; their lock is held.
+        """Commit an answer and move on to the next step; requires the participant's lock.
 
         Args:
-            changed: further columns of their row.
-            step: that is answered; by default where they are.
-            play: what is new of a game, with its number.
+            changes: further columns of the participant's row.
+            step: name of the answered step, by default the current one.
+            play: changed columns of a game, with its number.
         """
-        stop, answered = who.journey.stop, who.journey.responses
+        stop, responses = person.journey.stop, person.journey.responses
         response = Response(
-            step or stop.name, stop.visit, stop.game, answer, right, who.shown, time.time()
+            step or stop.name, stop.visit, stop.game, answer, correct, person.shown_at, time.time()
         )
-        journey = Journey(self.protocol, [*answered, response])
-        new = {
+        journey = Journey(self.protocol, [*responses, response])
+        columns = {
             "step": stop.name if journey.ending not in (None, "complete") else journey.stop.name,
             "visit": journey.stop.visit, "ending": journey.ending,
-            "language": who.guest.language or None, **changed,
+            "language": person.visitor.language or None, **changes,
         }  # fmt: skip
-        whole = None if play is None else who.plays.get(play["number"], {}) | dict(play)
-        owed = dues(journey, f"{self.study.seed}/{who.code}") if journey.ending else ()
+        merged = None if play is None else person.plays.get(play["number"], {}) | dict(play)
+        payments = dues(journey, f"{self.study.seed}/{person.code}") if journey.ending else ()
         progress = Progress(
-            who.id, new, [{"number": len(answered), **response._asdict()}], whole,
-            kept.owed_rows(self.study_id, owed),
+            person.id, columns, [{"number": len(responses), **response._asdict()}], merged,
+            rows.owed_rows(self.study_id, payments),
         )  # fmt: skip
-        await self.write(kept.go_on(progress))
-        who.journey = journey
-        if whole is not None:
-            who.plays[whole["number"]] = whole
-        who.shown, who.given, who.problems, who.prompt = None, {}, {}, None
-        self.places.count(who)
-        await self.onward(who)
-        who.guest.bell.ring()
+        await self.write(rows.go_on(progress))
+        person.journey = journey
+        if merged is not None:
+            person.plays[merged["number"]] = merged
+        person.shown_at, person.entered, person.problems, person.prompt_due = None, {}, {}, None
+        self.quotas.update(person)
+        await self.advance(person)
+        person.visitor.notifier.notify()
 
-    async def onward(self, who: Participant) -> None:
-        """Answer what the server answers, and bring somebody to their table; their lock is held."""
-        stop = who.journey.stop
+    async def advance(self, person: Participant) -> None:
+        """Complete automatic steps, and seat the participant; requires the participant's lock."""
+        stop = person.journey.stop
         if isinstance(stop, Assign):
-            treatment = self.places.assign(who, stop.game)
+            treatment = self.quotas.assign(person, stop.game)
             if treatment is None:
-                await self.take(who, {"treatment": None})
+                await self.record_answer(person, {"treatment": None})
                 return
             play = {
                 "number": stop.game, "treatment": treatment.name, "game": treatment.game,
                 "state": "assigned", "assigned": time.time(),
             }  # fmt: skip
-            await self.take(who, {"treatment": treatment.name}, play=play)
-        elif isinstance(stop, Play) and who.guest.room is None:
-            await self._seat(who, stop)
-        elif isinstance(stop, Page) and isinstance(stop.step, Quiz) and self._unasked(who, stop):
-            await self.take(who, {})
+            await self.record_answer(person, {"treatment": treatment.name}, play=play)
+        elif isinstance(stop, Play) and person.visitor.room is None:
+            await self._seat(person, stop)
+        elif isinstance(stop, Page) and isinstance(stop.step, Quiz):
+            match_id = person.plays[stop.game].get("match_id")
+            if match_id is None:  # deleted with another participant
+                await self.record_answer(person, {})
 
-    def _unasked(self, who: Participant, page: Page) -> bool:
-        """Whether the match that a quiz is about was deleted, as somebody else's at the table."""
-        return who.plays[page.game].get("match_id") is None
-
-    async def come_back(self, who: Participant) -> None:
-        """Do what is due to somebody who is here: a place, where theirs was given up while they
-        were away, and whatever could not be done before.
-        """
-        async with who.lock:
-            room, plays = who.guest.room, isinstance(who.journey.stop, Play)
-            if plays and room is not None and not room.seats(who.guest):
-                who.guest.room = room = None
+    async def resume(self, person: Participant) -> None:
+        """Bring a returning participant up to date: seat them again, and settle ended games."""
+        async with person.lock:
+            room, plays = person.visitor.room, isinstance(person.journey.stop, Play)
+            if plays and room is not None and not room.has_seat(person.visitor):
+                person.visitor.room = room = None
             if plays and room is not None:
-                await self._settle_ended(who, room)
+                await self._settle_ended(person, room)
             else:
-                await self.onward(who)
+                await self.advance(person)
 
-    async def _seat(self, who: Participant, stop: Play) -> None:
-        """Bring somebody to a table of their treatment: one that waits for people, or a new one."""
-        offer = self.house.offers.get(who.plays[stop.game]["treatment"])
-        if offer is None:
-            LOG.warning("participant %s waits for a table that the study has no longer", who.code)
+    async def _seat(self, person: Participant, stop: Play) -> None:
+        table_template = self.room_manager.table_templates.get(person.plays[stop.game]["treatment"])
+        if table_template is None:
+            LOG.warning("the study no longer has the treatment of participant %s", person.code)
             return
-        group = group_of(who, self.people)
-        if is_broken(group, self.people, len(offer.people)):
-            await self.settle(who, "partner_left")
+        group = group_of(person, self.people)
+        if is_broken(group, self.people, len(table_template.human_seats)):
+            await self.settle(person, "partner_left")
             return
-        luck = self.chance("place", who.code, stop.game)
-        who.waits_since = time.time()
-        for room in list(self.house.rooms.values()):
-            if room.offer is offer and room.stage is Stage.WAITING:
-                self.house.sweep(room)
-                if room.free and self._suits(room, who.cohort, group):
-                    await self.house.join(room, who.guest, luck.pick(room.free))
+        rng = self.chance("place", person.code, stop.game)
+        person.waits_since = time.time()
+        for room in list(self.room_manager.rooms.values()):
+            if room.table_template is table_template and room.stage is Stage.WAITING:
+                self.room_manager.sweep(room)
+                if room.free and self._suits(room, person.cohort, group):
+                    await self.room_manager.join(room, person.visitor, rng.pick(room.free))
                     return
-        await self.house.open(offer, who.guest, luck.pick(offer.people))
+        seat = rng.pick(table_template.human_seats)
+        await self.room_manager.open(table_template, person.visitor, seat)
 
     def _suits(self, room: Room, cohort: str, group: frozenset[str] | None) -> bool:
-        """Whether those who wait in a room are of a cohort, and of a group if that is kept."""
-        there = [self.people.get(one.name) for one in room.guests.values() if one is not None]
+        """Return whether all who wait in a room are of a cohort and a group."""
+        visitors = filter(None, room.visitors.values())
+        people = (self.people.get(visitor.name) for visitor in visitors)
         return all(
-            one is None or (one.cohort == cohort and group_of(one, self.people) == group)
-            for one in there
-        )
+            person.cohort == cohort and group_of(person, self.people) == group
+            for person in people if person is not None
+        )  # fmt: skip
 
-    async def let_part(self, who: Participant) -> None:
-        """Let somebody go who waits for a group of which somebody has left."""
-        async with who.lock:
-            room = who.guest.room
-            if room is None or room.stage is not Stage.WAITING or not self.is_at(who, room):
+    async def leave_broken_group(self, person: Participant) -> None:
+        """End a participant's game if they wait for a group that is no longer complete."""
+        async with person.lock:
+            room = person.visitor.room
+            if room is None or room.stage is not Stage.WAITING or not self.plays_in(person, room):
                 return
-            group = group_of(who, self.people)
-            if is_broken(group, self.people, len(room.offer.people)):
-                await self.house.leave(who.guest)
-                await self.settle(who, "partner_left")
-                who.guest.room = None
+            group = group_of(person, self.people)
+            if is_broken(group, self.people, len(room.table_template.human_seats)):
+                await self.room_manager.leave(person.visitor)
+                await self.settle(person, "partner_left")
+                person.visitor.room = None
 
     # Games
 
     async def begin_match(self, room: Room) -> None:
-        """Note where everybody plays, and draw when they are prompted."""
-        for guest in room.guests.values():
-            who = None if guest is None else self.people.get(guest.name)
-            if who is None or not self.is_at(who, room):
+        """Record the participants' seats, and schedule their attention checks."""
+        for visitor in room.visitors.values():
+            person = None if visitor is None else self.people.get(visitor.name)
+            if person is None or not self.plays_in(person, room):
                 continue
-            number = who.journey.stop.game
-            play = who.plays[number] | self.seat_of(who) | {"state": "playing"}
-            who.plays[number] = play
+            number = person.journey.stop.game
+            play = person.plays[number] | self.seat_columns(person) | {"state": "playing"}
+            person.plays[number] = play
             try:
-                await self.write(kept.go_on(Progress(who.id, {}, play=play)))
-            except StoreError:  # it is noted as the match ends
-                LOG.exception("participant %s", who.code)
-            await self.draw_prompt(who)
+                await self.write(rows.go_on(Progress(person.id, {}, play=play)))
+            except StoreError:  # the seat is recorded again when the match ends
+                LOG.exception("the seat of participant %s cannot be saved", person.code)
+            await self.schedule_prompt(person)
 
-    async def draw_prompt(self, who: Participant) -> None:
-        """Draw when somebody is prompted in their game, unless they have been."""
-        attention, number = self.protocol.games.attention, who.journey.stop.game
+    async def schedule_prompt(self, person: Participant) -> None:
+        """Draw the time of a participant's attention check, unless there was one in this game."""
+        attention, number = self.protocol.games.attention, person.journey.stop.game
         if attention is None or number not in attention.games:
             return
-        begun = who.plays[number]["assigned"] + attention.seconds
-        if not any(one.due is not None and one.due >= begun for one in who.notices):
-            wait = self.chance("prompt", who.code, number).uniform(*attention.after)
-            who.prompt = time.time() + wait
+        start = person.plays[number]["assigned"] + attention.seconds
+        if not any(notice.due is not None and notice.due >= start for notice in person.notices):
+            wait = self.chance("prompt", person.code, number).uniform(*attention.after)
+            person.prompt_due = time.time() + wait
 
     async def settle_match(self, room: Room) -> None:
-        """Let everybody whose match has ended go on, with what it was worth to them."""
-        for guest in room.guests.values():
-            who = None if guest is None else self.people.get(guest.name)
-            if who is not None:
-                async with who.lock:
-                    await self._settle_ended(who, room)
+        """Settle an ended match for all its participants."""
+        for visitor in room.visitors.values():
+            person = None if visitor is None else self.people.get(visitor.name)
+            if person is not None:
+                async with person.lock:
+                    await self._settle_ended(person, room)
 
-    async def _settle_ended(self, who: Participant, room: Room) -> None:
-        """Settle somebody's game if it has ended; their lock is held."""
-        if self.is_at(who, room) and room.stage is Stage.OVER:
-            record, place = self.house.store.find(room.match.id), room.place_of(who.guest)
-            stood_in = bool(record.kinds.get(place, {}).get(Kind.STOOD_IN))
+    async def _settle_ended(self, person: Participant, room: Room) -> None:
+        """Settle a participant's game if it has ended; requires the participant's lock."""
+        if self.plays_in(person, room) and room.stage is Stage.OVER:
+            record = self.room_manager.store.find(room.match.id)
+            seat = room.seat_of(person.visitor)
+            stood_in = bool(record.kinds.get(seat, {}).get(Kind.STOOD_IN))
             if stood_in:
-                await self.flag(who, STOOD_IN)
-            state, payoff, amount = self._came_to(room, place, record)
-            await self.settle(who, state, payoff, amount, stood_in=stood_in)
+                await self.flag(person, STOOD_IN)
+            state, payoff, amount = self._outcome_of(room, seat, record)
+            await self.settle(person, state, payoff, amount, stood_in=stood_in)
 
-    async def flag(self, who: Participant, flag: str) -> None:
-        """Note something of somebody, once."""
-        if flag not in who.flags:
-            flags = [*who.flags, flag]
-            await self.write(kept.go_on(Progress(who.id, {"flags": flags})))
-            who.flags = flags
+    async def flag(self, person: Participant, flag: str) -> None:
+        """Add a flag to a participant, once."""
+        if flag not in person.flags:
+            flags = [*person.flags, flag]
+            await self.write(rows.go_on(Progress(person.id, {"flags": flags})))
+            person.flags = flags
 
-    def is_at(self, who: Participant, room: Room | None) -> bool:
-        """Whether a room is where somebody plays the game that they are at."""
-        stop = who.journey.stop
-        if room is None or who.guest.room is not room or not isinstance(stop, Play):
+    def plays_in(self, person: Participant, room: Room | None) -> bool:
+        """Return whether a participant plays their current game in a room."""
+        stop = person.journey.stop
+        if room is None or person.visitor.room is not room or not isinstance(stop, Play):
             return False
         return all(
             play.get("room") != room.code
-            for number, play in who.plays.items() if number != stop.game
+            for number, play in person.plays.items() if number != stop.game
         )  # fmt: skip
 
-    def seat_of(self, who: Participant) -> dict[str, Any]:
-        """Where somebody plays, as columns of their game; nothing before the match has begun."""
-        room = who.guest.room
-        if room is None or not self.is_at(who, room) or room.stage is Stage.WAITING:
+    def seat_columns(self, person: Participant) -> dict[str, Any]:
+        """Return the columns of a game for the seat; empty before the match starts."""
+        room = person.visitor.room
+        if room is None or not self.plays_in(person, room) or room.stage is Stage.WAITING:
             return {}
-        return {"room": room.code, "match_id": room.match.id, "place": room.place_of(who.guest)}
+        return {"room": room.code, "match_id": room.match.id, "seat": room.seat_of(person.visitor)}
 
     async def close(self, room: Room) -> None:
-        """Let everybody go on who is in a room where nothing more happens."""
+        """Settle a room's match, or end it for its participants if it failed."""
         await self.settle_match(room)
-        for guest in filter(None, room.guests.values()):
-            if guest.name in self.people and room.stage is Stage.BROKEN:
-                await self.give_up(self.people[guest.name], room)
+        for visitor in filter(None, room.visitors.values()):
+            if visitor.name in self.people and room.stage is Stage.BROKEN:
+                await self.end_failed_match(self.people[visitor.name], room)
 
-    async def give_up(self, who: Participant, room: Room) -> None:
-        """Let somebody go on without a match that broke."""
-        async with who.lock:
-            if self.is_at(who, room) and room.stage is Stage.BROKEN:
-                await self.settle(who, "technical")
-                who.guest.room = None
+    async def end_failed_match(self, person: Participant, room: Room) -> None:
+        """End a participant's game if its match failed."""
+        async with person.lock:
+            if self.plays_in(person, room) and room.stage is Stage.BROKEN:
+                await self.settle(person, "technical")
+                person.visitor.room = None
 
-    def _came_to(
-        self, room: Room, place: str, record: MatchRecord
+    def _outcome_of(
+        self, room: Room, seat: str, record: MatchRecord
     ) -> tuple[str, float | None, int | None]:
-        """What a match that ended was to who sat in a place: its state, the payoff, and cents."""
-        silent = {one for one, _ in invalid(record.kinds)}
+        """Return the state, payoff and bonus in cents of an ended match for a seat."""
+        forfeiters = {name for name, _ in invalid(record.kinds)}
         if record.status is Status.FINISHED:
             assert record.payoffs is not None
-            amount = game_cents(self.protocol.pay, record.rules, place, record.result(), silent)
-            return "finished", record.payoffs[place], amount
-        if place in silent:
+            amount = game_cents(self.protocol.pay, record.rules, seat, record.result(), forfeiters)
+            return "finished", record.payoffs[seat], amount
+        if seat in forfeiters:
             return "timed_out", None, None
-        return "partner_left" if silent & {*room.guests} else "technical", None, None
+        return "partner_left" if forfeiters & {*room.visitors} else "technical", None, None
 
     async def settle(
-        self, who: Participant, state: str, payoff: float | None = None, amount: int | None = None,
-        *, waited: bool = False, stood_in: bool = False,
+        self, person: Participant, state: str, payoff: float | None = None,
+        amount: int | None = None, *, waited: bool = False, stood_in: bool = False,
     ) -> None:  # fmt: skip
-        """Note what became of the game that somebody is at; their lock is held.
+        """Record the result of a participant's current game; requires the participant's lock.
 
         Args:
-            waited: whether it never began, though they waited for others.
-            stood_in: whether a program answered for them in it.
+            waited: whether the match never started although the participant waited.
+            stood_in: whether a substitute answered for the participant.
         """
-        number = who.journey.stop.game
+        number = person.journey.stop.game
         answer: dict[str, Any] = {"state": state, "payoff": payoff, "cents": amount}
-        answer |= {name: True for name, so in (("waited", waited), ("stood_in", stood_in)) if so}
+        answer |= {key: True for key, on in (("waited", waited), ("stood_in", stood_in)) if on}
         play = {
             "number": number, "state": state, "payoff": payoff, "cents": amount,
-            "ended": time.time(), **self.seat_of(who),
+            "ended": time.time(), **self.seat_columns(person),
         }  # fmt: skip
-        await self.take(who, answer, play=play)
+        await self.record_answer(person, answer, play=play)
 
 
-def changed() -> Refused:
-    """What somebody is told who was on a path that the study has no longer."""
-    return Refused("The study was changed, and you cannot go on where you were.", 409)
+def study_changed() -> Refused:
+    """The error for a participant whose steps the study no longer has."""
+    return Refused("The study has changed, so you cannot continue where you left off.", 409)
 
 
-def nameless() -> Refused:
-    """What somebody is told whose link does not say who they are."""
-    return Refused("This link lacks your id. Use the whole link that you were sent.", 400)
+def missing_id() -> Refused:
+    """The error for a link without a platform ID."""
+    return Refused(
+        "Your ID is missing from this link. Use the complete link that you received.", 400
+    )
 
 
 def check_protocol(study: Study) -> None:
-    """See that what a study's people go through can be carried out at its games.
+    """Check that a study has participants, and quizzes for all its games if it needs them.
 
     Raises:
-        StudyError: it has no people, or wants a quiz about a game that has none.
+        StudyError: the study has no ``people``, or needs a quiz that does not exist.
     """
     if study.people is None:
-        raise StudyError(f"{study.name} says nothing of its participants, under people")
+        raise StudyError(f"{study.name} has no participants; add their steps under people")
     games = [grid.game for grid in study.games]
     for step in study.people.steps:
-        lacking = [name for name in games if isinstance(step, Quiz) and name not in QUIZZES]
-        if lacking:
+        missing = [name for name in games if isinstance(step, Quiz) and name not in QUIZZES]
+        if missing:
             raise StudyError(
-                f"people.path: there is no quiz about {lacking[0]}; leave quiz out, or give it one "
+                f"people.path: {missing[0]} has no quiz; remove the step quiz, or register a quiz "
                 "under the entry point cheaptalk.quizzes"
             )

@@ -1,4 +1,4 @@
-"""The pages of participants: one link each, which shows whatever they come to next."""
+"""The web pages of participants: a single link per participant, which shows the current step."""
 
 import asyncio
 import hmac
@@ -26,72 +26,66 @@ from cheaptalk.studies.people.path import End, GoOn, Page
 from cheaptalk.studies.people.pay import Due, bonus_of, dues, dues_if_ended
 from cheaptalk.studies.people.protocol import ANY_ID, Ending, Pay, Protocol, cents
 from cheaptalk.studies.people.steps import Comprehension, Instructions, Step
-from cheaptalk.web.participants.experiment import changed, nameless
+from cheaptalk.web.login_throttle import LoginThrottle
+from cheaptalk.web.participants.experiment import missing_id, study_changed
 from cheaptalk.web.participants.people import Participant, Refused
 from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.posted import asker, posted_form
 from cheaptalk.web.rooms.addresses import Address
 from cheaptalk.web.rooms.languages import Language
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links, new_name
-from cheaptalk.web.rooms.offers import Offer
 from cheaptalk.web.rooms.pages import STYLE, RoomPages, about, gist, root_of
-from cheaptalk.web.rooms.rooms import Guest, Stage
+from cheaptalk.web.rooms.rooms import Stage, Visitor
 from cheaptalk.web.rooms.screens import introduced
+from cheaptalk.web.rooms.table_templates import TableTemplate
 from cheaptalk.web.rooms.views import table_view
-from cheaptalk.web.tries import Tries
 
-HERE = Path(__file__).parent
-OWN_STYLE = (HERE / "static" / "participants.css").read_text(encoding="utf-8")
+FOLDER = Path(__file__).parent
+OWN_STYLE = (FOLDER / "static" / "participants.css").read_text(encoding="utf-8")
 PAGE_STYLE = STYLE + Markup(OWN_STYLE)  # noqa: S704 - our own file
 COOKIE = "participant"
-LASTS = 90 * 24 * 3600
-"""Seconds for which a browser remembers who took part in it."""
+COOKIE_SECONDS = 90 * 24 * 3600
 AMOUNTS: Mapping[str, Callable[[Pay], float | None]] = {
     "base": lambda pay: pay.base, "game": lambda pay: pay.game, "aborted": lambda pay: pay.aborted,
     "most": lambda pay: pay.most, "waiting": lambda pay: pay.ended.get("timed_out"),
 }  # fmt: skip
-"""What stands for amounts of the pay in a study's texts, in braces."""
-OWN = "participant-"
-"""How the name of the cookie begins that only the browser has in which a participant began."""
+"""Amounts that a study's texts can contain in braces, such as ``{base}``."""
+START_COOKIE = "participant-"
+"""Prefix of the cookie that only the browser has in which a participant started."""
 ENTRY = "entry/"
-"""How the name begins that an entry's page offers: no participant's link can take its place."""
-GUESSES, WITHIN = 60, 600.0
-"""Refused ids, and known ids in other browsers, that an address may send, and within how many
-seconds."""
+"""Prefix of the names that entry pages offer, so that they differ from participants' codes."""
+GUESSES, GUESS_SECONDS = 60, 600.0
+"""Rejected IDs, and known IDs in other browsers, that an address may send within this time."""
 UNPAID: tuple[Ending, ...] = ("failed_attention", "timed_out", "removed", "withdrawn")
-"""Endings at which people are told that they are paid nothing, where that is so."""
+"""Endings whose pages state that there is no payment, if that is the case."""
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
-"""What MTurk puts in the place of an assignment where somebody only looks."""
+"""MTurk's assignment ID in previews."""
 PLACEHOLDER = re.compile(r"^[$%{]")
-"""How an id begins that a platform should have put in, and did not."""
+"""Start of an ID that the platform should have replaced."""
 NUMBER = re.compile("[0-9]{1,18}")
 
 
 class ParticipantPages(RoomPages):
-    """The pages of an experiment, each for one participant alone.
+    """The web pages of an experiment's participants."""
 
-    Args:
-        supervisor: of the experiment.
-    """
-
-    folders = (HERE / "templates",)
+    folders = (FOLDER / "templates",)
 
     def __init__(self, supervisor: Supervisor, links: Links, address: Address, title: str) -> None:
         self.supervisor = supervisor
         self.experiment = supervisor.experiment
         self.protocol = self.experiment.protocol
-        self.guesses = Tries(GUESSES, WITHIN, time.monotonic)
-        super().__init__(self.experiment.house, links, address, title)
+        self.guesses = LoginThrottle(GUESSES, GUESS_SECONDS, time.monotonic)
+        super().__init__(self.experiment.room_manager, links, address, title)
 
     def environment(self, language: Language) -> jinja2.Environment:
-        made, code = super().environment(language), language.code
-        made.filters["words"] = lambda text: self.said(text, code)
-        made.filters["clock"] = lambda moment: clock(moment, code)
-        made.globals["style"] = PAGE_STYLE
-        return made
+        templates, code = super().environment(language), language.code
+        templates.filters["words"] = lambda text: self.localized(text, code)
+        templates.filters["clock"] = lambda moment: clock(moment, code)
+        templates.globals["style"] = PAGE_STYLE
+        return templates
 
-    def said(self, words: Words, code: str) -> str:
-        """A text of the study in a language, with its :data:`AMOUNTS` and times put in."""
+    def localized(self, words: Words, code: str) -> str:
+        """Return a text of the study in a language, with :data:`AMOUNTS` and times filled in."""
         text, pay = in_language(words, code), self.protocol.pay
         if "{" not in text:
             return text
@@ -105,10 +99,10 @@ class ParticipantPages(RoomPages):
 
     @property
     def deadline(self) -> float:
-        """Seconds that people have for an answer: the fewest that any of them has; 0 for no end."""
+        """The shortest deadline of any player in seconds; 0 without deadlines."""
         seats = [entry.form for entry in self.experiment.study.players.values()]
-        ends = [one.deadline for one in seats if isinstance(one, PersonSeat) and one.deadline]
-        return min(ends, default=0)
+        deadlines = [seat.deadline for seat in seats if isinstance(seat, PersonSeat)]
+        return min(filter(None, deadlines), default=0)
 
     def render(
         self, request: Request, template: str, status: int = 200, me: str = "", **values: Any
@@ -127,42 +121,38 @@ class ParticipantPages(RoomPages):
             heading=headings(text).get(error.status, text("You cannot take part")),
         )  # fmt: skip
 
-    # Coming
+    # Entry
 
     async def entry(self, request: Request) -> Response:
-        """Where people come to by the link that recruits them; nothing is noted yet."""
-        given = dict(request.query_params)
+        """Render the page of the recruitment link; nothing is recorded yet."""
+        query = dict(request.query_params)
         parameters = self.protocol.recruitment.parameters
-        known_by = given.get(parameters[0], "") if parameters else ""
-        more = {name: given[name] for name in parameters[1:] if name in given}
-        known = self.remembered(request)
-        if known is not None and known_by and self._came_by(known) == known_by:
-            known_by = ""  # there is nobody else to begin
-        if known is None:
-            await self._expect_welcome(request, known_by, given)
-        expect_legal(more.values())
+        known_by = query.get(parameters[0], "") if parameters else ""
+        other_ids = {name: query[name] for name in parameters[1:] if name in query}
+        earlier = self.remembered(request)
+        if earlier is not None and known_by and self._platform_id(earlier) == known_by:
+            known_by = ""  # the link belongs to the same person
+        if earlier is None:
+            await self._expect_welcome(request, known_by, query)
+        expect_legal(other_ids.values())
         return self.render(
-            request, "entry.html.jinja", known_by=known_by, more=urlencode(more),
-            cohort=given.get("cohort", ""), typed=self.protocol.recruitment.source == "code",
+            request, "entry.html.jinja", known_by=known_by, more=urlencode(other_ids),
+            cohort=query.get("cohort", ""), typed=self.protocol.recruitment.source == "code",
             key=self.links.token(f"{ENTRY}{new_name()}"),
-            mine=None if known is None else self.links.token(known.code),
-            ended=known is not None and known.ending,
+            mine=None if earlier is None else self.links.token(earlier.code),
+            ended=earlier is not None and earlier.ending,
         )  # fmt: skip
 
-    async def _expect_welcome(self, request: Request, known_by: str, given: dict[str, str]) -> None:
-        """Say at once to somebody new that they cannot take part.
-
-        Raises:
-            Refused: their link does not say who they are, or nobody new can come.
-        """
-        if given.get("assignmentId") == PREVIEW:
-            raise Refused("Accept the task first; then this page begins.", 200)
+    async def _expect_welcome(self, request: Request, known_by: str, query: dict[str, str]) -> None:
+        """Raise :class:`Refused` if a new participant cannot take part."""
+        if query.get("assignmentId") == PREVIEW:
+            raise Refused("To start the study, accept the task first.", 200)
         source = self.protocol.recruitment.source
         if source in ("open", "code"):
             self.experiment.expect_open()
             return
         if not known_by or PLACEHOLDER.search(known_by):
-            raise nameless()
+            raise missing_id()
         self._expect_form(known_by)
         with self._guessing(request):
             find = self.experiment.identities.code_of
@@ -171,385 +161,385 @@ class ParticipantPages(RoomPages):
                 self.experiment.expect_open()
 
     def _expect_form(self, known_by: str) -> None:
-        """Refuse an id that the source does not give out.
-
-        Raises:
-            Refused: its characters or its length are others.
-        """
+        """Raise :class:`Refused` if the recruitment source does not use IDs of this form."""
         if not self.protocol.recruitment.has_form(known_by):
-            raise Refused("The id in this link is not valid. Use the link that you were sent.", 400)
+            raise Refused("The ID in this link is not valid. Use the link that you received.", 400)
 
     @contextmanager
     def _guessing(self, request: Request) -> Iterator[None]:
-        """Count an id that is refused as a guess of the address that it came from.
-
-        Raises:
-            Refused: the address has guessed too often.
-        """
-        who = asker(request)
-        if self.guesses.wait(who):
+        """Count a rejected ID as a guess of its address, and limit these guesses."""
+        address = asker(request)
+        if self.guesses.wait(address):
             raise Refused("Too many attempts. Please try again in a few minutes.", 429)
         try:
             yield
         except Refused:
-            self.guesses.count(who)
+            self.guesses.count(address)
             raise
 
     async def enter(self, request: Request) -> Response:
-        """Let somebody in, or bring them back to where they were."""
+        """Admit a new participant, or redirect a returning one to their page."""
         posted = await posted_form(request, self.openings, asker(request))
         known_by = posted.get("known_by", "").strip()
-        known = self.remembered(request)
-        if known is not None and not known_by:
-            return self.to_page_of(request, known.guest)
+        earlier = self.remembered(request)
+        if earlier is not None and not known_by:
+            return self.to_page_of(request, earlier.visitor)
         recruitment = self.protocol.recruitment
-        before = None if known is None else self._came_by(known)
-        if recruitment.one_browser and before not in (None, known_by):
-            raise Refused("Somebody has taken part in this browser before.", 409)
+        earlier_id = None if earlier is None else self._platform_id(earlier)
+        if recruitment.one_browser and earlier_id not in (None, known_by):
+            raise Refused("Someone has already taken part in this study with this browser.", 409)
         sent = dict(parse_qsl(posted.get("more", "")))
-        others = {name: sent[name] for name in recruitment.parameters[1:] if name in sent}
-        expect_legal(others.values())
+        other_ids = {name: sent[name] for name in recruitment.parameters[1:] if name in sent}
+        expect_legal(other_ids.values())
         if known_by:
             self._expect_form(known_by)
         offered = self._offered(posted) or new_name()
         with self._guessing(request):
-            who = await self.experiment.admit(
-                known_by or None, urlencode(others), posted.get("cohort") or None,
+            person = await self.experiment.admit(
+                known_by or None, urlencode(other_ids), posted.get("cohort") or None,
                 self.language(request).code, offered,
             )  # fmt: skip
-        response = self.to_page_of(request, who.guest)
-        self._set_cookie(request, response, COOKIE, self.links.token(who.code))
-        if who.code == offered:
-            self._set_cookie(request, response, f"{OWN}{who.code}", self.links.secret(who.code))
-        elif not self._is_own(request, who):
+        response = self.to_page_of(request, person.visitor)
+        self._set_cookie(request, response, COOKIE, self.links.token(person.code))
+        if person.code == offered:
+            secret = self.links.secret(person.code)
+            self._set_cookie(request, response, f"{START_COOKIE}{person.code}", secret)
+        elif not self._started_here(request, person):
             self.guesses.count(asker(request))
         return response
 
     def _set_cookie(self, request: Request, response: Response, name: str, value: str) -> None:
         response.set_cookie(
-            name, value, max_age=LASTS, path=f"{root_of(request)}/",
+            name, value, max_age=COOKIE_SECONDS, path=f"{root_of(request)}/",
             secure=request.url.scheme == "https", httponly=True, samesite="lax",
         )  # fmt: skip
 
-    def _is_own(self, request: Request, who: Participant) -> bool:
-        """Whether a participant began in this browser.
+    def _started_here(self, request: Request, person: Participant) -> bool:
+        """Return whether a participant started in this browser.
 
-        An id is no secret: whoever knows a participant's id comes to their page by it.
+        Platform IDs are not secret: anyone who knows one can open the participant's page.
         """
-        given = request.cookies.get(f"{OWN}{who.code}", "")
-        return hmac.compare_digest(given.encode(), self.links.secret(who.code).encode())
+        secret = request.cookies.get(f"{START_COOKIE}{person.code}", "")
+        return hmac.compare_digest(secret.encode(), self.links.secret(person.code).encode())
 
-    def _came_by(self, who: Participant) -> str | None:
-        """The id by which somebody came; None where they came by none."""
-        identity = self.experiment.identities.find(who.code)
+    def _platform_id(self, person: Participant) -> str | None:
+        identity = self.experiment.identities.find(person.code)
         return None if identity is None else identity.known_by
 
     def _offered(self, posted: dict[str, str]) -> str:
-        """The code that the entry's page offered, so that a form sent twice lets in one person."""
+        """Return the code that the entry page offered, so that sending a form twice is harmless."""
         try:
-            name = self.links.guest(posted.get("key", ""))
+            name = self.links.visitor(posted.get("key", ""))
         except (BadLink, ExpiredLink):
             return ""
         return name.removeprefix(ENTRY) if name.startswith(ENTRY) else ""
 
     def remembered(self, request: Request) -> Participant | None:
-        """Who took part in this browser before."""
+        """Return the participant who last used this browser."""
         try:
-            code = self.links.guest(request.cookies.get(COOKIE, ""))
+            code = self.links.visitor(request.cookies.get(COOKIE, ""))
         except (BadLink, ExpiredLink):
             return None
         return self.experiment.people.get(code)
 
-    def known(self, request: Request, token: str) -> Guest:
-        code = self.links.guest(token)
-        if code in self.experiment.lost:
-            raise changed()
+    def visitor_of(self, request: Request, token: str) -> Visitor:
+        code = self.links.visitor(token)
+        if code in self.experiment.orphaned:
+            raise study_changed()
         if code not in self.experiment.people:
-            raise Refused("What was given under this link is deleted, or the study is.", 404)
-        who = self.experiment.people[code]
-        if who.guest.seen and not who.guest.present:
-            who.waits_since = time.time()  # they were away, and did not wait
-        return self.there(request, who.guest)
+            raise Refused(
+                "The data for this link has been deleted, or the study no longer exists.", 404
+            )
+        person = self.experiment.people[code]
+        if person.visitor.seen and not person.visitor.present:
+            person.waits_since = time.time()  # waiting starts anew after an absence
+        return self.record_visit(request, person.visitor)
 
     def participant(self, request: Request, token: str) -> Participant:
-        """Whose link it is."""
-        return self.experiment.people[self.known(request, token).name]
+        """Return the participant of a link."""
+        return self.experiment.people[self.visitor_of(request, token).name]
 
-    # The one page of a participant
+    # A participant's page
 
-    async def guest(self, request: Request, token: str) -> Response:
-        who = self.participant(request, token)
+    async def visitor(self, request: Request, token: str) -> Response:
+        person = self.participant(request, token)
         if "lang" in request.query_params:
-            await self.house.keep(who.guest)
-            return self.to_page_of(request, who.guest, token)
-        await self.experiment.come_back(who)
-        drawn = self.protocol.pay.one_game  # one game is paid: which, nobody knows before the end
-        now = [] if who.ending else dues_if_ended(who.journey, "withdrawn", self._seed(who))
-        in_games = {due.key: due.cents for due in now if due.key.startswith("game/")}
+            await self.room_manager.keep(person.visitor)
+            return self.to_page_of(request, person.visitor, token)
+        await self.experiment.resume(person)
+        drawn = self.protocol.pay.one_game  # one game is paid, which is drawn at the end
+        payments: list[Due] = []
+        if not person.ending:
+            seed = self._seed(person)
+            payments = list(dues_if_ended(person.journey, "withdrawn", seed))
+        in_games = {due.key: due.cents for due in payments if due.key.startswith("game/")}
         values: dict[str, Any] = {
-            "token": token, "guest": who.guest, "who": who, "number": who.guest.bell.number,
-            "number_of_page": len(who.journey.responses), "wrong": (), "kept": {},
+            "token": token, "visitor": person.visitor, "participant": person,
+            "number": person.visitor.notifier.number,
+            "number_of_page": len(person.journey.responses), "wrong": (), "kept": {},
             "earned": 0 if drawn else sum(in_games.values()), "drawn": drawn,
-            "withdrawn_pay": sum(due.cents for due in now if not (drawn and due.key in in_games)),
-            "finished": bool(in_games),
-            "place": self._place(who), "expels": self.supervisor.expels, "pay": self.protocol.pay,
-            "own": self._is_own(request, who),
+            "withdrawn_pay": sum(
+                due.cents for due in payments if not (drawn and due.key in in_games)
+            ),
+            "finished": bool(in_games), "place": self._step_number(person),
+            "expels": self.supervisor.ends_on_failure, "pay": self.protocol.pay,
+            "own": self._started_here(request, person),
         }  # fmt: skip
-        room = who.guest.room
+        room = person.visitor.room
         if room is not None and room.stage is not Stage.WAITING:
-            view = table_view(self.house, room, who.guest, self.language(request))
-            games = who.journey.games
-            settled = games and room.over and not self.experiment.is_at(who, room)
+            view = table_view(self.room_manager, room, person.visitor, self.language(request))
+            games = person.journey.games
+            settled = games and room.over and not self.experiment.plays_in(person, room)
             worth = games[-1].answer["cents"] if settled else None
             if not drawn and worth:
-                worth = in_games.get(f"game/{games[-1].game}", worth if who.ending else 0)
+                worth = in_games.get(f"game/{games[-1].game}", worth if person.ending else 0)
             return self.render(
                 request, "at_table.html.jinja", room=room, view=view, worth=worth,
                 stood_in=settled and games[-1].answer.get("stood_in"),
-                bonus=bonus_of(self.protocol.pay, room.offer.game), **values,
+                bonus=bonus_of(self.protocol.pay, room.table_template.game), **values,
             )  # fmt: skip
-        if who.shown is None:
-            who.shown = time.time()
-        template, more = self._shown(request, who)
-        return self.render(request, template, **values | more)
+        if person.shown_at is None:
+            person.shown_at = time.time()
+        template, page_values = self._current_page(request, person)
+        return self.render(request, template, **values | page_values)
 
-    def _shown(self, request: Request, who: Participant) -> tuple[str, dict[str, Any]]:
-        """The template of the page that somebody is at, and what it is to know."""
-        match who.journey.stop:
+    def _current_page(self, request: Request, person: Participant) -> tuple[str, dict[str, Any]]:
+        """Return the template and the values of the participant's page."""
+        match person.journey.stop:
             case Page():
-                page = self.experiment.page_of(who)
-                more: dict[str, Any] = {"page": page, "wrong": page.wrong, "of": 1, "read": ()}
+                page = self.experiment.page_of(person)
+                values: dict[str, Any] = {"page": page, "wrong": page.wrong, "of": 1, "read": ()}
                 if isinstance(page.step, Instructions):
-                    more["paragraphs"] = list(self._instructions(request, who, page, page.step))
-                    more["of"] = len(page.step.pages) + page.step.game
+                    values["paragraphs"] = list(
+                        self._instructions(request, person, page, page.step)
+                    )
+                    values["of"] = len(page.step.pages) + page.step.game
                 elif isinstance(page.step, Comprehension):
-                    more["read"] = list(self._read(page.step))
+                    values["read"] = list(self._instructions_before(page.step))
                 if page.attempt:
-                    before = who.journey.responses[-1].answer
-                    known = {*before} - {*page.wrong}
+                    previous = person.journey.responses[-1].answer
                     write = self.language(request).writing.local
-                    more["kept"] = {
-                        one: write(f"{value:.15g}") if isinstance(value, float) else str(value)
-                        for one in known if (value := before[one]) is not None
+                    values["kept"] = {
+                        name: write(f"{value:.15g}") if isinstance(value, float) else str(value)
+                        for name, value in previous.items()
+                        if name not in page.wrong and value is not None
                     }  # fmt: skip
-                return "step.html.jinja", more
+                return "step.html.jinja", values
             case GoOn(visit=visit, game=game):
-                played = sum(one.visit == visit for one in who.journey.games)
-                left = min(self.protocol.games.most - played, self.protocol.limits.games - game)
-                return "go_on.html.jinja", {"played": played, "left": left}
+                played = sum(response.visit == visit for response in person.journey.games)
+                games, limits = self.protocol.games, self.protocol.limits
+                remaining = min(games.most - played, limits.games - game)
+                return "go_on.html.jinja", {"played": played, "left": remaining}
             case End() as end:
-                return "end.html.jinja", self._end(who, end)
-        return "waiting.html.jinja", self._waiting(who)
+                return "end.html.jinja", self._end(person, end)
+        return "waiting.html.jinja", self._waiting(person)
 
-    def _waiting(self, who: Participant) -> dict[str, Any]:
-        """What the page says on which somebody waits for others."""
-        room, lobby = who.guest.room, self.protocol.games.lobby
-        stand_ins = room is not None and set(room.free) <= set(room.offer.stand_ins)
+    def _waiting(self, person: Participant) -> dict[str, Any]:
+        room, lobby = person.visitor.room, self.protocol.games.lobby
+        substitutes = room is not None and set(room.free) <= set(room.table_template.substitutes)
         return {
-            "room": room, "waited": room is not None and self.supervisor.waited(who),
-            "may_go": self.supervisor.may_go(who), "minutes": lobby.minutes,
+            "room": room, "waited": room is not None and self.supervisor.has_waited(person),
+            "may_go": self.supervisor.may_leave_at(person), "minutes": lobby.minutes,
             "waiting_pay": cents(self.protocol.pay.ended.get("timed_out", 0)),
-            "stand_ins": lobby.stand_ins and stand_ins,
+            "substitutes": lobby.substitutes and substitutes,
         }  # fmt: skip
 
-    def _place(self, who: Participant) -> tuple[int, int] | None:
-        """Where somebody is among the steps, and how many there are; None outside of them."""
+    def _step_number(self, person: Participant) -> tuple[int, int] | None:
+        """Return the number of the current step and of all steps; None outside the steps."""
         names = [step.called for step in self.protocol.steps]
-        name = who.journey.stop.name
+        name = person.journey.stop.name
         return (names.index(name) + 1, len(names)) if name in names else None
 
     def _instructions(
-        self, request: Request, who: Participant, page: Page, step: Instructions
+        self, request: Request, person: Participant, page: Page, step: Instructions
     ) -> Iterator[str]:
-        """The paragraphs of a page of instructions, the code word before the last."""
+        """Yield the paragraphs of a page of instructions, with its code word before the last."""
         language = self.language(request)
         if page.part < len(step.pages):
-            found = self.said(step.pages[page.part], language.code).strip().split("\n\n")
+            paragraphs = self.localized(step.pages[page.part], language.code).strip().split("\n\n")
         else:
-            found = list(self._explained(who, language))
+            paragraphs = list(self._game_description(person, language))
         if page.items:
             hint = language.text(
-                "To show us that you have read all of this, write only the word %(word)s into the "
-                "box below, whatever stands over it."
+                "To show that you have read this page, write only the word \u201c%(word)s\u201d in "
+                "the text box below, whatever its label says."
             )
-            found.insert(len(found) - 1, hint % {"word": step.code_word})
-        yield from found
+            paragraphs.insert(len(paragraphs) - 1, hint % {"word": step.code_word})
+        yield from paragraphs
 
-    def _read(self, step: Step) -> Iterator[Words]:
-        """The pages of instructions that come before a step."""
-        for one in takewhile(lambda other: other is not step, self.protocol.steps):
-            if isinstance(one, Instructions):
-                yield from one.pages
+    def _instructions_before(self, last: Step) -> Iterator[Words]:
+        """Yield all pages of instructions before a step."""
+        for step in takewhile(lambda step: step is not last, self.protocol.steps):
+            if isinstance(step, Instructions):
+                yield from step.pages
 
-    def _explained(self, who: Participant, language: Language) -> Iterator[str]:
-        """The game that somebody comes to, in its own words."""
-        offer: Offer | None = None
-        if who.journey.stop.game:
-            offer = self.house.offers.get(who.plays[who.journey.stop.game]["treatment"])
-        offer = offer or next(iter(self.house.offers.values()))
-        game = offer.game
+    def _game_description(self, person: Participant, language: Language) -> Iterator[str]:
+        """Yield the description of the participant's next game."""
+        table_template: TableTemplate | None = None
+        if person.journey.stop.game:
+            table_template = self.room_manager.table_templates.get(
+                person.plays[person.journey.stop.game]["treatment"]
+            )
+        table_template = table_template or next(iter(self.room_manager.table_templates.values()))
+        game = table_template.game
         yield introduced(language, game, "gist") or gist(game)
         yield introduced(language, game, "about") or about(game)
-        if len(offer.people) == 1:
-            place = offer.people[0]
-            yield from filter(None, [introduced(language, game, "part", place)])
-        yield language.text("This is a game of %(game)s.") % {
+        if len(table_template.human_seats) == 1:
+            seat = table_template.human_seats[0]
+            yield from filter(None, [introduced(language, game, "part", seat)])
+        yield language.text("The game is called “%(game)s”.") % {
             "game": language.text(game_title(game.name))
         }
 
-    def _seed(self, who: Participant) -> str:
-        """The seed of the draw of the game that somebody is paid for."""
-        return f"{self.experiment.study.seed}/{who.code}"
+    def _seed(self, person: Participant) -> str:
+        """Return the seed of the draw of the game that is paid."""
+        return f"{self.experiment.study.seed}/{person.code}"
 
-    def _end(self, who: Participant, stop: End) -> dict[str, Any]:
-        """What the last page of a visit says."""
-        now = [
-            one for one in dues(who.journey, self._seed(who))
-            if self._is_of_visit(who, one, stop.visit)
+    def _end(self, person: Participant, stop: End) -> dict[str, Any]:
+        payments = [
+            due for due in dues(person.journey, self._seed(person))
+            if self._is_of_visit(person, due, stop.visit)
         ]  # fmt: skip
-        identity = self.experiment.identities.find(who.code)
-        code = completion_code(self.links, self.protocol, who.code, stop.visit, stop.ending)
+        identity = self.experiment.identities.find(person.code)
+        code = completion_code(self.links, self.protocol, person.code, stop.visit, stop.ending)
         known_by = "" if identity is None else identity.known_by
         return {
-            "ending": stop.ending, "dues": [{"label": due.key, "cents": due.cents} for due in now],
-            "owed": sum(due.cents for due in now), "completion_code": code,
-            "unpaid": not now and stop.ending in UNPAID and self.protocol.pay.anything,
+            "ending": stop.ending, "completion_code": code,
+            "dues": [{"label": due.key, "cents": due.cents} for due in payments],
+            "owed": sum(due.cents for due in payments),
+            "unpaid": not payments and stop.ending in UNPAID and self.protocol.pay.anything,
             "none_drawn": self.protocol.pay.one_game and stop.ending == "complete" and not any(
-                due.key.startswith("game/") for due in now
+                due.key.startswith("game/") for due in payments
             ),
             "back_to": self.protocol.recruitment.sent_to(code, known_by),
-            "again": self.experiment.may_come_again(who),
+            "again": self.experiment.may_start_visit(person),
         }  # fmt: skip
 
-    def _is_of_visit(self, who: Participant, due: Due, visit: int) -> bool:
+    def _is_of_visit(self, person: Participant, due: Due, visit: int) -> bool:
         kind, _, number = due.key.partition("/")
         if kind != "game":
             return int(number) == visit
-        return any(one.game == int(number) and one.visit == visit for one in who.journey.games)
+        return any(
+            response.game == int(number) and response.visit == visit
+            for response in person.journey.games
+        )
 
-    # What a participant does
+    # Participants' actions
 
     async def page(self, request: Request, token: str) -> Response:
         """Answer the page of a step."""
-        who = self.participant(request, token)
-        posted = await posted_form(request, self.posts, who.code)
+        person = self.participant(request, token)
+        posted = await posted_form(request, self.posts, person.code)
         number = posted.pop("number", "")
         if NUMBER.fullmatch(number):
             writing = self.language(request).writing
-            erased = await self.experiment.answer(who, int(number), posted, writing)
+            erased = await self.experiment.answer(person, int(number), posted, writing)
             if erased:
-                await self.supervisor.erase_visit(who)
-        return self.to_page_of(request, who.guest, token)
+                await self.supervisor.erase_visit(person)
+        return self.to_page_of(request, person.visitor, token)
 
     async def deed(self, request: Request, token: str, deed: str) -> Response:
-        """Leave, withdraw, say that one is back, answer a notice, or go on."""
-        who = self.participant(request, token)
-        posted = await posted_form(request, self.posts, who.code)
+        """Leave, withdraw, return, answer a notice, or move on."""
+        person = self.participant(request, token)
+        posted = await posted_form(request, self.posts, person.code)
         deeds = {
             "leave": self.supervisor.leave_table, "done": self.supervisor.done,
-            "give_up": self.supervisor.give_up, "back": self._back, "again": self._try_again,
-            "fill": self._fill,
+            "give_up": self.supervisor.end_failed_match, "back": self._back,
+            "again": self._try_again, "fill": self._fill,
         }  # fmt: skip
         if deed in deeds:
-            await deeds[deed](who)
+            await deeds[deed](person)
         elif deed == "notice":
             number = posted.get("notice", "")
             if NUMBER.fullmatch(number):
-                await self.supervisor.answer_notice(who, int(number), posted.get("text", ""))
+                await self.supervisor.answer_notice(person, int(number), posted.get("text", ""))
         elif deed == "withdraw":
-            await self._withdraw(request, who, erase=bool(posted.get("erase")))
+            await self._withdraw(request, person, erase=bool(posted.get("erase")))
         else:
             raise HTTPException(404)
-        if who.code not in self.experiment.people:
+        if person.code not in self.experiment.people:
             return RedirectResponse(f"{root_of(request)}/gone", 303)
-        return self.to_page_of(request, who.guest, token)
+        return self.to_page_of(request, person.visitor, token)
 
-    async def _withdraw(self, request: Request, who: Participant, *, erase: bool) -> None:
-        if erase and not self._is_own(request, who):
+    async def _withdraw(self, request: Request, person: Participant, *, erase: bool) -> None:
+        if erase and not self._started_here(request, person):
             raise Refused(
-                "This can be deleted only in the browser in which you began. If you cannot use it, "
-                "ask the researchers to delete it.", 403
+                "You can delete your data only in the browser in which you started the study. If "
+                "you cannot use that browser, ask the researchers to delete your data.", 403
             )  # fmt: skip
         if erase:
-            await self.supervisor.erase(who)
+            await self.supervisor.erase(person)
         else:
-            await self.supervisor.end(who, "withdrawn")
+            await self.supervisor.end(person, "withdrawn")
 
-    async def _back(self, who: Participant) -> None:
-        """Let somebody be at the table again who was away."""
-        await self.experiment.come_back(who)
-        room = who.guest.room
-        if room is not None and room.sittings and room.seats(who.guest):
-            room.sitting(who.guest).back()
+    async def _back(self, person: Participant) -> None:
+        await self.experiment.resume(person)
+        room = person.visitor.room
+        if room is not None and room.seat_sessions and room.has_seat(person.visitor):
+            room.seat_session(person.visitor).back()
 
-    async def _try_again(self, who: Participant) -> None:
-        """Go on with a match that broke."""
-        if who.guest.room is not None:
-            await self.house.try_again(who.guest.room)
+    async def _try_again(self, person: Participant) -> None:
+        if person.visitor.room is not None:
+            await self.room_manager.try_again(person.visitor.room)
 
-    async def _fill(self, who: Participant) -> None:
-        """Begin with programs in the places of those who did not come."""
-        await self.experiment.come_back(who)
-        if who.guest.room is None or not self.protocol.games.lobby.stand_ins:
+    async def _fill(self, person: Participant) -> None:
+        await self.experiment.resume(person)
+        if person.visitor.room is None or not self.protocol.games.lobby.substitutes:
             return
-        if not self.supervisor.waited(who):
-            raise HTTPException(409, "Others may still come. Please wait a little.")
-        await self.house.fill(who.guest.room)
+        if not self.supervisor.has_waited(person):
+            raise HTTPException(409, "Other players may still join. Please wait a little longer.")
+        await self.room_manager.fill(person.visitor.room)
 
     async def gone(self, request: Request) -> Response:
-        """Say to somebody that nothing of them is kept."""
-        said = self.language(request).text("All that you have given is deleted. Goodbye.")
-        return self.render(request, "gone.html.jinja", said=said)
+        """Render the page after the deletion of a participant's data."""
+        text = self.language(request).text("All your data has been deleted.")
+        return self.render(request, "gone.html.jinja", said=text)
 
 
 def expect_legal(values: Iterable[str]) -> None:
-    """Refuse what a platform never puts in a link beside an id.
-
-    Raises:
-        Refused: a value has other characters, or too many.
-    """
+    """Raise :class:`Refused` if a link's parameters are too long or have unusual characters."""
     if not all(re.fullmatch(ANY_ID, value) for value in values):
-        raise Refused("This link is not whole. Use the whole link that you were sent.", 400)
+        raise Refused("This link is incomplete. Use the complete link that you received.", 400)
 
 
 def duration(seconds: float, code: str) -> str:
-    """A time as people read it in a language.
+    """Format a duration in a language.
 
     >>> duration(180, "de"), duration(90, "en")
     ('3 Minuten', '90 seconds')
     """
-    minutes, left = divmod(seconds, 60)
-    if left or not minutes:
+    minutes, remainder = divmod(seconds, 60)
+    if remainder or not minutes:
         return format_unit(seconds, "duration-second", locale=code)
     return format_unit(minutes, "duration-minute", locale=code)
 
 
 def clock(moment: float, code: str) -> str:
-    """A moment as people read it in a language, in the server's time."""
-    there = datetime.fromtimestamp(moment).astimezone()
-    return format_datetime(there, "short", locale=code)
+    """Format a time in a language, in the server's time zone."""
+    local_time = datetime.fromtimestamp(moment).astimezone()
+    return format_datetime(local_time, "short", locale=code)
 
 
-def completion_codes(links: Links, protocol: Protocol, who: Participant) -> list[str]:
-    """What somebody was shown at the end of each visit; empty where a study shows nothing."""
+def completion_codes(links: Links, protocol: Protocol, person: Participant) -> list[str]:
+    """Return the completion codes of a participant's visits."""
     return [
-        completion_code(links, protocol, who.code, visit, ending)
-        for visit, ending in enumerate(who.journey.endings, 1)
+        completion_code(links, protocol, person.code, visit, ending)
+        for visit, ending in enumerate(person.journey.endings, 1)
     ]
 
 
 def headings(text: Callable[[str], str]) -> dict[int, str]:
-    """What stands over pages for those who cannot take part, by their status."""
+    """Return the headings of pages for people who cannot take part, by HTTP status."""
     return {
-        200: text("This is a preview"), 404: text("Nothing is kept here"),
-        410: text("This study is closed"), 503: text("This study takes a break"),
+        200: text("This is a preview"), 404: text("No data found"),
+        410: text("This study is closed"), 503: text("This study is paused"),
     }  # fmt: skip
 
 
 def completion_code(links: Links, protocol: Protocol, code: str, visit: int, ending: Ending) -> str:
-    """What somebody shows in the end: the study's code for such an end, or one of their own.
+    """Return the completion code of a visit: the study's code for its ending, or a unique one.
 
-    Their own cannot be told from anything that they know.
+    Unique codes cannot be derived from anything that a participant knows.
     """
-    given = protocol.codes.get(ending)
-    return links.code(f"{code}/{visit}/{ending}") if given is None else given
+    code_of_study = protocol.codes.get(ending)
+    return links.code(f"{code}/{visit}/{ending}") if code_of_study is None else code_of_study

@@ -1,4 +1,4 @@
-"""Participants while they take part: where they are on their path, and what waits for them."""
+"""Participants: their current step, games and messages."""
 
 import asyncio
 from collections.abc import Mapping
@@ -8,71 +8,71 @@ from typing import Any, ClassVar
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.path import Journey, Page
 from cheaptalk.studies.people.protocol import Ending
-from cheaptalk.web.rooms.rooms import Guest
+from cheaptalk.web.rooms.rooms import Visitor
 
 
 class Refused(CheaptalkError):
-    """Somebody who comes cannot take part.
+    """A person cannot take part; ``status`` is the HTTP status of the page."""
 
-    Attributes:
-        status: of the page that says so.
-    """
-
-    def __init__(self, why: str, status: int) -> None:
-        super().__init__(why)
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
         self.status = status
 
 
 @dataclass
 class Notice:
-    """A message or a prompt to a participant, as its row in the store."""
+    """A message to a participant or an attention check, as stored.
 
-    COLUMNS: ClassVar = ("id", "kind", "text", "wanted", "due", "answered", "right")
+    Attributes:
+        expected: the word that an attention check asks for; None for messages.
+        due: deadline in seconds since 1970, or None.
+        rejected: the last wrong answer.
+    """
+
+    COLUMNS: ClassVar = ("id", "kind", "text", "wanted", "due", "answered", "correct")
 
     id: int
     kind: str
     text: str
-    wanted: str | None
+    expected: str | None
     due: float | None
     answered: float | None = None
-    right: bool | None = None
-    refused: str = ""
-    """What was answered last, where that was not what is wanted."""
+    correct: bool | None = None
+    rejected: str = ""
 
 
 @dataclass
 class Participant:
-    """Somebody who takes part.
+    """A participant.
 
     Attributes:
-        id: their number in the store.
-        guest: who they are at tables; the guest's name is their code.
-        journey: where they are.
-        plays: their games by number, as rows.
-        notices: sent to them, oldest first.
-        flags: what was noticed of them.
-        shown: when the page that they are at was first shown.
-        given, problems: a form that was not whole, as it was filled in, and what it lacks.
-        prompt: when a prompt in the game under way is due; None where none is.
-        begun: when they came, in seconds since 1970.
-        went_on: when they had last gone on as the server started; 0 for those who came since.
-        waits_since: from when on they have waited for others without going away.
-        quiz: the page of the last quiz, with its question.
-        counted: what they add to the experiment's counts: treatments that they fill, and whether
-            they have completed, or are under way.
+        id: row number in the store.
+        visitor: the participant in rooms; the visitor's name is the participant's code.
+        journey: completed steps and current step.
+        plays: rows of the participant's games by number.
+        notices: messages and attention checks, oldest first.
+        flags: observations for researchers, such as missed prompts.
+        shown_at: time at which the current page was first shown.
+        entered, problems: values and problems of an incomplete form.
+        prompt_due: time of the attention check in the current game, or None.
+        begun: time of admission in seconds since 1970.
+        went_on: time of the last step before the server's start; 0 for later participants.
+        waits_since: start of uninterrupted waiting for other players.
+        quiz: page of the last quiz.
+        counted: contribution to the quotas: treatments, whether completed, and whether active.
     """
 
     id: int
-    guest: Guest
+    visitor: Visitor
     cohort: str
     journey: Journey
     plays: dict[int, dict[str, Any]] = field(default_factory=dict)
     notices: list[Notice] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
-    shown: float | None = None
-    given: Mapping[str, str] = field(default_factory=dict)
+    shown_at: float | None = None
+    entered: Mapping[str, str] = field(default_factory=dict)
     problems: Mapping[str, str] = field(default_factory=dict)
-    prompt: float | None = None
+    prompt_due: float | None = None
     begun: float = 0.0
     went_on: float = 0.0
     waits_since: float = 0.0
@@ -82,22 +82,19 @@ class Participant:
 
     @property
     def code(self) -> str:
-        """By which the store knows them."""
-        return self.guest.name
+        """The participant's identifier in the store."""
+        return self.visitor.name
 
     @property
     def ending(self) -> Ending | None:
-        """How their visit ended; None while it goes on."""
+        """How the visit ended, or None."""
         return self.journey.ending
 
     @property
     def notice(self) -> Notice | None:
-        """What they are to answer or read first: what has a time comes before what has none.
-
-        After the end nothing is to be answered any more.
-        """
+        """The next open message or attention check; after the end of the visit, messages only."""
         waiting = [
-            one for one in self.notices
-            if one.answered is None and (one.wanted is None or self.ending is None)
+            notice for notice in self.notices
+            if notice.answered is None and (notice.expected is None or self.ending is None)
         ]  # fmt: skip
-        return min(waiting, key=lambda one: (one.wanted is None, one.id), default=None)
+        return min(waiting, key=lambda notice: (notice.expected is None, notice.id), default=None)

@@ -1,4 +1,4 @@
-"""The server of an experiment: its participants' pages over its rooms."""
+"""The web server of an experiment."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
-from cheaptalk.calls.desk import Models
+from cheaptalk.calls.dispatcher import Models
 from cheaptalk.records import Store
 from cheaptalk.records.people.identities import Identities
 from cheaptalk.studies.study import Study
@@ -17,13 +17,13 @@ from cheaptalk.web.participants.people import Refused
 from cheaptalk.web.participants.restoration import restore
 from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
-from cheaptalk.web.rooms.house import open_house
 from cheaptalk.web.rooms.links import Links
+from cheaptalk.web.rooms.room_manager import open_room_manager
 from cheaptalk.web.rooms.server import bare_app
 
 
 def identities_beside(store: str) -> Path:
-    """Where the identities of a store's participants are kept: ``STORE.identities`` beside it."""
+    """Return the path of the file with the identities of a store's participants."""
     return Path("cheaptalk.identities" if "://" in store else f"{store}.identities")
 
 
@@ -31,45 +31,46 @@ def identities_beside(store: str) -> Path:
 async def open_experiment(
     study: Study, store: Store | Path | str, identities: Path, models: Models | None = None
 ) -> AsyncIterator[Supervisor]:
-    """The participants of a study over its store, everybody where they were.
+    """Open an experiment, and restore its participants.
 
     Args:
-        store: where its matches are kept, or the store's file or URL; made where there is none.
-        identities: the file of its participants' ids, made where there is none.
+        store: store, or its file or URL, which is created if it does not exist.
+        identities: file of platform IDs, which is created if it does not exist.
         models: makes the calls to models; by default over HTTP.
 
     Raises:
-        StudyError: the study has no participants, or what they go through cannot be carried out.
-        StoreError: the store is held by somebody else, or cannot be written.
+        StudyError: the study has no participants, or its protocol cannot be carried out.
+        StoreError: the store is in use or cannot be written.
     """
     check_protocol(study)
-    async with open_house(study, store, models) as house:
-        experiment = Experiment(house, study, Identities(identities))
+    async with open_room_manager(study, store, models) as room_manager:
+        experiment = Experiment(room_manager, study, Identities(identities))
         await restore(experiment)
         supervisor = Supervisor(experiment)
-        minding = asyncio.create_task(supervisor.mind_at_times())
+        checking = asyncio.create_task(supervisor.run())
         try:
             yield supervisor
         finally:
-            minding.cancel()
+            checking.cancel()
 
 
 def make_experiment(
     supervisor: Supervisor, links: Links, address: Address = ANYWHERE, title: str = "cheaptalk"
 ) -> FastAPI:
-    """The pages of an experiment, which may be mounted below the beginning of a site.
+    """Return the pages of an experiment as an application, which can be mounted below a path.
 
     Args:
-        address: where people find them.
-        title: what stands over all pages where the study has no title.
+        address: public address.
+        title: title of the pages if the study has none.
     """
+
     pages = ParticipantPages(supervisor, links, address, title)
     app = bare_app(pages, PAGE_STYLE, address, title)
     app.add_exception_handler(Refused, pages.refused)
     app.get("/")(pages.entry)
     app.post("/enter")(pages.enter)
     app.get("/gone")(pages.gone)
-    app.get("/p/{token}")(pages.guest)
+    app.get("/p/{token}")(pages.visitor)
     app.get("/p/{token}/events")(pages.events)
     app.post("/p/{token}/answer")(pages.answer)
     app.post("/p/{token}/page")(pages.page)

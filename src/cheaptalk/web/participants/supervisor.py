@@ -1,15 +1,11 @@
-"""The supervisor of an experiment: what a researcher, the clock or a participant's own wish does.
-
-Everybody's place is theirs alone to go on from; here they are prompted, told, moved, let go, and
-deleted.
-"""
+"""The supervisor of an experiment: actions of researchers, timers, and participants who leave."""
 
 import asyncio
 import logging
 import time
 
 from cheaptalk.records import StoreError
-from cheaptalk.records.people import participants as kept
+from cheaptalk.records.people import participants as rows
 from cheaptalk.records.people.erasure import erase
 from cheaptalk.records.people.participants import Progress
 from cheaptalk.records.people.payouts import lines_of
@@ -25,274 +21,281 @@ from cheaptalk.web.rooms.pages import until
 from cheaptalk.web.rooms.rooms import Stage
 
 LOG = logging.getLogger(__name__)
-MINDED = 1.0
-"""Seconds between two looks at what is due."""
+CHECK_SECONDS = 1.0
+"""Interval of the checks of all participants."""
 DAY = 86_400.0
 GONE = 3600.0
-"""Seconds after which somebody of whom nothing was heard outside a game has dropped out."""
+"""Seconds without a request after which a participant outside a match has dropped out."""
 ERASE = "erase"
-"""The flag of those who are deleted as soon as their match has ended."""
+"""Flag of participants whose data are deleted when their match has ended."""
 MISSED = "missed a prompt"
 
 
 class Supervisor:
-    """Looks after the participants of an experiment."""
+    """Supervises the participants of an experiment."""
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
         self.protocol = experiment.protocol
         self.since = time.time()
-        self._unwiped = True
+        self._wipe_due = True
 
-    # By the clock
+    # Timers
 
-    async def mind_at_times(self) -> None:
-        """Look after what is due, for ever."""
+    async def run(self) -> None:
+        """Run :meth:`check` at regular intervals."""
         while True:
-            await asyncio.sleep(MINDED)
-            await self.mind(time.time())
+            await asyncio.sleep(CHECK_SECONDS)
+            await self.check(time.time())
 
-    async def mind(self, now: float) -> None:
-        """Send prompts, end the time of those not answered, and let go who is gone or erased."""
-        if self._unwiped:
+    async def check(self, now: float) -> None:
+        """Send prompts, end timed-out visits, and delete data that are due."""
+        if self._wipe_due:
             await self._wipe()
-        await self._let_time_end(now)
-        for who in list(self.experiment.people.values()):
+        await self._delete_expired(now)
+        for person in list(self.experiment.people.values()):
             try:
-                await self._mind(who, now)
-            except Exception:  # the others are looked after all the same
-                LOG.exception("what is due to participant %s cannot be done", who.code)
+                await self._check(person, now)
+            except Exception:  # the other participants must still be checked
+                LOG.exception("participant %s cannot be updated", person.code)
 
-    async def _let_time_end(self, now: float) -> None:
-        """Delete people's data once they have been kept for as long as the study says.
+    async def _delete_expired(self, now: float) -> None:
+        """Delete all participants' data at the end of the retention period.
 
-        Who is still owed something stays until that is paid out.
+        Participants with unpaid amounts are kept until they are paid.
         """
         until = self.experiment.keep_until
         if until is None or now < until or self.experiment.state != "closed":
             return
-        store, study_id = self.experiment.house.store, self.experiment.study_id
-        owed = {line.code for line in lines_of(store, study_id, None)}
-        for who in list(self.experiment.people.values()):
-            if who.code not in owed and who.ending is not None and ERASE not in who.flags:
-                await self.erase(who)
+        store, study_id = self.experiment.room_manager.store, self.experiment.study_id
+        unpaid = {line.code for line in lines_of(store, study_id, None)}
+        for person in list(self.experiment.people.values()):
+            complete = person.ending is not None and person.code not in unpaid
+            if complete and ERASE not in person.flags:
+                await self.erase(person)
 
-    async def _mind(self, who: Participant, now: float) -> None:
-        if ERASE in who.flags:
-            await self.erase(who)
-        if who.ending is not None:
+    async def _check(self, person: Participant, now: float) -> None:
+        if ERASE in person.flags:
+            await self.erase(person)
+        if person.ending is not None:
             return
         if self.protocol.games.together:
-            await self.experiment.let_part(who)
+            await self.experiment.leave_broken_group(person)
         attention = self.protocol.games.attention
-        if who.prompt is not None and now >= who.prompt:
-            who.prompt = None
-            if attention is not None and self._plays(who):
-                await self.prompt(who, attention)
-        notice = who.notice
+        if person.prompt_due is not None and now >= person.prompt_due:
+            person.prompt_due = None
+            if attention is not None and self._plays(person):
+                await self.prompt(person, attention)
+        notice = person.notice
         if notice is not None and notice.due is not None and now >= notice.due:
-            await self.answer_notice(who, notice.id, "", late=True)
-        heard = max(who.guest.seen, who.shown or 0.0, self.since)
-        if now - heard >= GONE and not self._plays(who):
-            await self.end(who, "timed_out")
+            await self.answer_notice(person, notice.id, "", late=True)
+        last = max(person.visitor.seen, person.shown_at or 0.0, self.since)
+        if now - last >= GONE and not self._plays(person):
+            await self.end(person, "timed_out")
 
-    def _plays(self, who: Participant) -> bool:
-        """Whether somebody's match is under way."""
-        room = who.guest.room
+    def _plays(self, person: Participant) -> bool:
+        room = person.visitor.room
         return room is not None and room.stage is Stage.PLAYING and not room.over
 
-    # Words to participants
+    # Messages to participants
 
-    async def tell(self, who: Participant, text: str) -> None:
-        """Send somebody a message, which stays on their page until they have read it."""
-        await self._notify(who, "message", text, None, None)
+    async def send_message(self, person: Participant, text: str) -> None:
+        """Send a participant a message, which stays on their page until they confirm it."""
+        await self._notify(person, "message", text, None, None)
 
-    async def prompt(self, who: Participant, prompt: Attention) -> None:
-        """Ask somebody whether they attend; who does not answer in time has failed."""
-        text = in_language(prompt.text, who.guest.language).replace("{word}", prompt.word)
-        await self._notify(who, "attention", text, prompt.word, time.time() + prompt.seconds)
+    async def prompt(self, person: Participant, prompt: Attention) -> None:
+        """Send a participant an attention check."""
+        text = in_language(prompt.text, person.visitor.language).replace("{word}", prompt.word)
+        await self._notify(person, "attention", text, prompt.word, time.time() + prompt.seconds)
 
     async def _notify(
-        self, who: Participant, kind: str, text: str, wanted: str | None, due: float | None
+        self, person: Participant, kind: str, text: str, expected: str | None, due: float | None
     ) -> None:
         row = {
-            "participant_id": who.id, "kind": kind, "text": text, "wanted": wanted,
+            "participant_id": person.id, "kind": kind, "text": text, "wanted": expected,
             "sent": time.time(), "due": due,
         }  # fmt: skip
-        (number,) = await self.experiment.write(kept.notify([row]))
-        who.notices.append(Notice(number, kind, text, wanted, due))
-        who.guest.bell.ring()
+        (number,) = await self.experiment.write(rows.notify([row]))
+        person.notices.append(Notice(number, kind, text, expected, due))
+        person.visitor.notifier.notify()
 
     async def answer_notice(
-        self, who: Participant, number: int, text: str, *, late: bool = False
+        self, person: Participant, number: int, text: str, *, late: bool = False
     ) -> None:
-        """Take somebody's answer to a notice.
+        """Record a participant's answer to a message or an attention check.
 
-        A wrong word may be corrected until the notice's time is over.
+        A wrong answer can be corrected until the deadline.
 
         Args:
-            late: whether that is so, and nothing was answered.
+            late: whether the deadline has passed without an answer.
         """
-        notice = next((one for one in who.notices if one.id == number), None)
+        notice = next((item for item in person.notices if item.id == number), None)
         if notice is None or notice.answered is not None:
             return
         late = late or (notice.due is not None and time.time() >= notice.due)
-        right = None if notice.wanted is None else same_words(text, notice.wanted) and not late
-        if right is False and not late:
-            notice.refused = text
+        correct = None
+        if notice.expected is not None:
+            correct = same_words(text, notice.expected) and not late
+        if correct is False and not late:
+            notice.rejected = text
             return
-        notice.answered, notice.right = time.time(), right
+        notice.answered, notice.correct = time.time(), correct
         try:
-            await self.experiment.write(kept.answer_notice(number, right=right))
+            await self.experiment.write(rows.answer_notice(number, correct=correct))
         except StoreError:
-            notice.answered = notice.right = None
+            notice.answered = notice.correct = None
             raise
-        who.guest.bell.ring()
-        if right is False:
-            await self.experiment.flag(who, MISSED)
-            if self.expels:
-                await self.end(who, "failed_attention")
+        person.visitor.notifier.notify()
+        if correct is False:
+            await self.experiment.flag(person, MISSED)
+            if self.ends_on_failure:
+                await self.end(person, "failed_attention")
 
     @property
-    def expels(self) -> bool:
-        """Whether who does not answer a prompt in time cannot go on."""
+    def ends_on_failure(self) -> bool:
+        """Whether a failed attention check ends the visit."""
         attention = self.protocol.games.attention
-        return attention is None or attention.otherwise == "failed_attention"
+        return attention is None or attention.on_fail == "failed_attention"
 
     # Leaving
 
-    async def leave_table(self, who: Participant) -> None:
-        """Let somebody leave the room in which they wait or play, which ends their visit.
+    async def leave_table(self, person: Participant) -> None:
+        """Remove a participant from a waiting room or a match, which ends their visit.
 
-        Who has waited for others for as long as the study asks is paid for that.
+        They are paid for waiting if they have waited for as long as the study requires.
         """
-        await self.see_out(who)
-        async with who.lock:
-            room = who.guest.room
-            if room is None or not self.experiment.is_at(who, room):
+        await self.await_settlement(person)
+        async with person.lock:
+            room = person.visitor.room
+            if room is None or not self.experiment.plays_in(person, room):
                 return
-            waited = room.stage is Stage.WAITING and self.waited(who)
-            await self.experiment.house.leave(who.guest)
-            await self.experiment.settle(who, "timed_out" if waited else "left", waited=waited)
-            who.guest.room = None
+            waited = room.stage is Stage.WAITING and self.has_waited(person)
+            await self.experiment.room_manager.leave(person.visitor)
+            await self.experiment.settle(person, "timed_out" if waited else "left", waited=waited)
+            person.visitor.room = None
 
-    async def see_out(self, who: Participant) -> None:
-        """Let a match that has ended be settled, before its participant goes."""
-        room = who.guest.room
+    async def await_settlement(self, person: Participant) -> None:
+        """Wait until the participant's match, if it has ended, is settled."""
+        room = person.visitor.room
         if room is not None and room.over and room.stage is not Stage.BROKEN:
-            await until(lambda: not self.experiment.is_at(who, room), who.guest.bell)
+            await until(lambda: not self.experiment.plays_in(person, room), person.visitor.notifier)
 
-    def waited(self, who: Participant) -> bool:
-        """Whether somebody has waited for others for as long as the study asks."""
-        return time.time() >= self.may_go(who)
+    def has_waited(self, person: Participant) -> bool:
+        """Return whether a participant has waited for as long as the study requires."""
+        return time.time() >= self.may_leave_at(person)
 
-    def may_go(self, who: Participant) -> float:
-        """From when on somebody who waits for others may go with pay, in seconds since 1970."""
-        return who.waits_since + 60 * self.protocol.games.lobby.minutes
+    def may_leave_at(self, person: Participant) -> float:
+        """Return when a waiting participant may leave with pay, in seconds since 1970."""
+        return person.waits_since + 60 * self.protocol.games.lobby.minutes
 
-    async def give_up(self, who: Participant) -> None:
-        """Let somebody go on without a match that broke."""
-        if who.guest.room is not None:
-            await self.experiment.give_up(who, who.guest.room)
+    async def end_failed_match(self, person: Participant) -> None:
+        """End a participant's game if its match failed."""
+        if person.visitor.room is not None:
+            await self.experiment.end_failed_match(person, person.visitor.room)
 
-    async def done(self, who: Participant) -> None:
-        """Let somebody leave the page on which they read how their match ended."""
-        await self.see_out(who)
-        async with who.lock:
-            room = who.guest.room
-            if room is not None and room.over and not self.experiment.is_at(who, room):
-                who.guest.room = None
-                await self.experiment.onward(who)
-                who.guest.bell.ring()
+    async def done(self, person: Participant) -> None:
+        """Close the page with the result of a match."""
+        await self.await_settlement(person)
+        async with person.lock:
+            room = person.visitor.room
+            if room is not None and room.over and not self.experiment.plays_in(person, room):
+                person.visitor.room = None
+                await self.experiment.advance(person)
+                person.visitor.notifier.notify()
 
-    async def end(self, who: Participant, ending: Ending) -> None:
-        """End somebody's visit where it is, as when they withdraw or are removed."""
-        await self.see_out(who)
-        async with who.lock:
-            if who.ending is not None or self.experiment.people.get(who.code) is not who:
+    async def end(self, person: Participant, ending: Ending) -> None:
+        """End a participant's visit, for example because they withdraw or are removed."""
+        await self.await_settlement(person)
+        async with person.lock:
+            if person.ending is not None or self.experiment.people.get(person.code) is not person:
                 return
-            play, stop = None, who.journey.stop
+            play, stop = None, person.journey.stop
             if isinstance(stop, Play):
-                seat = self.experiment.seat_of(who)
-                await self.experiment.house.leave(who.guest)
+                seat = self.experiment.seat_columns(person)
+                await self.experiment.room_manager.leave(person.visitor)
                 play = {"number": stop.game, "state": "left", "ended": time.time(), **seat}
-            who.guest.room = None
-            await self.experiment.take(who, {"ending": ending}, step=ENDED, play=play)
+            person.visitor.room = None
+            await self.experiment.record_answer(person, {"ending": ending}, step=ENDED, play=play)
 
-    # By a researcher
+    # Actions of researchers
 
     async def recruit(self, state: str) -> None:
-        """Open, pause or close the study to new people; those who are there go on."""
+        """Open, pause or close recruitment; this does not affect admitted participants."""
         if state not in ("open", "paused", "closed"):
-            raise CheaptalkError(f'a study is open, paused or closed, not "{state}"')
+            raise CheaptalkError(
+                f'"{state}" is not a recruitment state; expected open, paused or closed'
+            )
         keep = self.protocol.keep_days
         until = None if keep is None or state != "closed" else time.time() + keep * DAY
-        await self.experiment.write(kept.recruit(self.experiment.study_id, state, until))
+        await self.experiment.write(rows.recruit(self.experiment.study_id, state, until))
         self.experiment.state, self.experiment.keep_until = state, until
 
-    async def move(self, who: Participant, cohort: str) -> None:
-        """Move somebody to another cohort; who waits for others then waits for those of it.
+    async def move(self, person: Participant, cohort: str) -> None:
+        """Move a participant to another cohort, in which they then wait for other players.
 
         Raises:
-            CheaptalkError: there is no such cohort, or their match is under way.
+            CheaptalkError: the cohort does not exist, or the participant's match is in progress.
         """
         if cohort not in self.protocol.cohorts:
-            raise CheaptalkError(f'there is no cohort "{cohort}"')
-        async with who.lock:
-            room, stop = who.guest.room, who.journey.stop
+            raise CheaptalkError(
+                f'"{cohort}" is not a cohort of this study; expected one of '
+                f"{', '.join(self.protocol.cohorts)}"
+            )
+        async with person.lock:
+            room, stop = person.visitor.room, person.journey.stop
             if isinstance(stop, Play) and room is not None and room.stage is not Stage.WAITING:
-                raise CheaptalkError("their match is under way; move them when it has ended")
+                raise CheaptalkError(
+                    "the participant's match is in progress; move them after it has ended"
+                )
             if isinstance(stop, Play):
-                await self.experiment.house.leave(who.guest)
-                who.guest.room = None
-            await self.experiment.write(kept.go_on(Progress(who.id, {"cohort": cohort})))
-            who.cohort = cohort
-            await self.experiment.onward(who)
-            who.guest.bell.ring()
+                await self.experiment.room_manager.leave(person.visitor)
+                person.visitor.room = None
+            await self.experiment.write(rows.go_on(Progress(person.id, {"cohort": cohort})))
+            person.cohort = cohort
+            await self.experiment.advance(person)
+            person.visitor.notifier.notify()
 
-    async def erase(self, who: Participant) -> bool:
-        """Delete all that somebody did: now, or as soon as their match has ended.
+    async def erase(self, person: Participant) -> bool:
+        """Delete a participant's data, now or when their match has ended.
 
         Returns:
-            Whether it is done.
+            Whether the data have been deleted.
         """
-        await self.experiment.flag(who, ERASE)  # so that it is done whatever happens meanwhile
-        await self.end(who, "withdrawn")
-        rooms = [one for one in self.experiment.house.rooms.values() if one.seats(who.guest)]
-        if any(one.stage is Stage.PLAYING for one in rooms):
+        await self.experiment.flag(person, ERASE)  # ensures deletion even after a crash
+        await self.end(person, "withdrawn")
+        all_rooms = self.experiment.room_manager.rooms.values()
+        rooms = [room for room in all_rooms if room.has_seat(person.visitor)]
+        if any(room.stage is Stage.PLAYING for room in rooms):
             return False
         for room in rooms:
             await self.experiment.close(room)
-        async with who.lock:
-            if self.experiment.people.get(who.code) is who:
-                await asyncio.to_thread(self.experiment.identities.forget, who.code)
-                await self.experiment.write(erase(who.code))
-                forget(self.experiment, who)
+        async with person.lock:
+            if self.experiment.people.get(person.code) is person:
+                await asyncio.to_thread(self.experiment.identities.forget, person.code)
+                await self.experiment.write(erase(person.code))
+                forget(self.experiment, person)
         await self._wipe()
         return True
 
-    async def erase_visit(self, who: Participant) -> None:
-        """Delete what somebody did in the visit that has just ended, as a quiz may ask for.
+    async def erase_visit(self, person: Participant) -> None:
+        """Delete the data of a participant's last visit, as a quiz can require.
 
-        What they did and are owed from visits before stays, and that they came.
+        Earlier visits, unpaid amounts from them, and the participant's admission are kept.
         """
-        for room in list(self.experiment.house.rooms.values()):
-            if room.seats(who.guest) and room.stage is not Stage.PLAYING:
+        for room in list(self.experiment.room_manager.rooms.values()):
+            if room.has_seat(person.visitor) and room.stage is not Stage.PLAYING:
                 await self.experiment.close(room)
-        async with who.lock:
-            if self.experiment.people.get(who.code) is who:
-                await forget_visit(self.experiment, who)
+        async with person.lock:
+            if self.experiment.people.get(person.code) is person:
+                await forget_visit(self.experiment, person)
         await self._wipe()
 
     async def _wipe(self) -> None:
-        """See to it that nothing of what was deleted stays in the store's files; if not now, soon.
-
-        What was deleted before the server was last killed is seen to, too.
-        """
-        self._unwiped = True
+        """Remove deleted data from the store's files; retry at the next check on failure."""
+        self._wipe_due = True
         try:
-            await asyncio.to_thread(self.experiment.house.store.backend.wipe)
+            await asyncio.to_thread(self.experiment.room_manager.store.backend.wipe)
         except StoreError:
-            LOG.exception("deleted data is still in the files")
+            LOG.exception("deleted data are still in the store's files; retrying")
         else:
-            self._unwiped = False
+            self._wipe_due = False

@@ -1,1 +1,1 @@
-"""Tables at which people play in the browser: links, lobbies, pages, and the server behind them."""
+"""Game tables in the browser: links, lobbies, pages and the web server."""

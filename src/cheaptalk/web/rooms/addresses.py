@@ -1,4 +1,4 @@
-"""Addresses: where people find the rooms, and which names of the server are its own."""
+"""The address at which visitors reach the server, and the host names that it accepts."""
 
 import socket
 from typing import NamedTuple
@@ -7,20 +7,20 @@ from urllib.parse import urlsplit
 from cheaptalk.loopback import HOST
 from cheaptalk.rules import CheaptalkError
 
-EVERYWHERE = "0.0.0.0"  # noqa: S104 - what it means is said before anybody can come
+ALL_INTERFACES = "0.0.0.0"  # noqa: S104 - who_can_join warns about it
 LOCAL = (HOST, "localhost")
-"""Names by which this machine calls itself."""
-ELSEWHERE = ("192.0.2.1", 9)
-"""An address that nobody has; looking for the way there sends nothing."""
+"""Host names of this machine."""
+UNASSIGNED = ("192.0.2.1", 9)
+"""A reserved documentation address; connecting a UDP socket to it sends nothing."""
 
 
 class Address(NamedTuple):
-    """Where people find the rooms.
+    """The address of the server.
 
     Attributes:
-        url: how their links begin; no slash stands at its end.
-        hosts: the names of the server that requests may have.
-        proxied: whether a proxy on this machine says who asks, and whether by https.
+        url: the base URL of all links, without a trailing slash.
+        hosts: accepted values of the ``Host`` header.
+        proxied: whether a local proxy sets the client address and the scheme.
     """
 
     url: str
@@ -29,56 +29,60 @@ class Address(NamedTuple):
 
 
 ANYWHERE = Address("", ("*",))
-"""Rooms that are asked by any name, and whose links lead to where they stand."""
+"""Accepts any host name; links use the URL of the request."""
 
 
 def public_address(url: str) -> Address:
-    """The address of rooms behind a proxy on this machine.
+    """Return the address of a server behind a proxy on this machine.
 
     >>> public_address("https://play.example.org/").hosts
     ('play.example.org', '127.0.0.1', 'localhost')
 
     Raises:
-        CheaptalkError: the URL is none, or leads below the beginning of a site.
+        CheaptalkError: the URL is invalid or has a path.
     """
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
         parts, host, port = urlsplit(""), "", None
-    whole = f"{parts.scheme}://{host}" + (f":{port}" if port else "")
+    base = f"{parts.scheme}://{host}" + (f":{port}" if port else "")
     plain_host = host.replace("-", "").replace(".", "").isalnum() and host.isascii()
-    if parts.scheme not in ("http", "https") or not plain_host or url.rstrip("/").lower() != whole:
-        raise CheaptalkError(f"{url} is no address of rooms; write it as https://play.example.org")
-    return Address(whole, (host, *LOCAL), proxied=True)
+    if parts.scheme not in ("http", "https") or not plain_host or url.rstrip("/").lower() != base:
+        raise CheaptalkError(
+            f"{url} is not a valid base URL; expected a scheme and a host without a path, such as "
+            "https://play.example.org"
+        )
+    return Address(base, (host, *LOCAL), proxied=True)
 
 
-def own_address(there: socket.socket) -> Address:
-    """The address of rooms that people reach without a proxy: on this machine or in its network."""
-    host, port = there.getsockname()
-    names = (host,) if host != EVERYWHERE else (network_host(), socket.gethostname().lower())
+def own_address(listener: socket.socket) -> Address:
+    """Return the address of a server without a proxy, on this machine or in its network."""
+    host, port = listener.getsockname()
+    names = (host,) if host != ALL_INTERFACES else (network_host(), socket.gethostname().lower())
     hosts = tuple(dict.fromkeys((*names, *LOCAL)))
     return Address(f"http://{hosts[0]}:{port}", hosts)
 
 
 def network_host() -> str:
-    """The address of this machine in its network; its own where it is in none."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
+    """Return this machine's network address, or the loopback address if it has no network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            way.connect(ELSEWHERE)
+            probe.connect(UNASSIGNED)
         except OSError:
             return HOST
-        host: str = way.getsockname()[0]
+        host: str = probe.getsockname()[0]
         return host
 
 
 def who_can_join(address: Address, host: str) -> str:
-    """Who can come to the tables, in a sentence, where that is not only this machine's people."""
+    """Return a sentence on who can join, or "" if only users of this machine can."""
     if address.proxied:
-        return f"Everybody who can reach {address.url} can sit down and play."
+        return f"Anyone who can reach {address.url} can join and play."
     if host in LOCAL:
         return ""
     return (
-        "Everybody in this network can sit down and play. Nothing is encrypted: whoever can "
-        "listen in this network reads along, and can take others' places by their links."
+        "Anyone on this network can join and play. The connection is not encrypted: others on the "
+        "network can read all traffic, and can take over a player's seat with a link that they "
+        "intercept."
     )

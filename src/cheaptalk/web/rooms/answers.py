@@ -1,4 +1,4 @@
-"""Answers as the people who gave them read them later."""
+"""Text of a player's own earlier answers, as shown on the player's page."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,38 +8,37 @@ from cheaptalk.text import readable
 from cheaptalk.web.rooms.forms import Field, fields, option_label
 from cheaptalk.web.rooms.languages import Language
 
-SHORT = 200
-"""Characters up to which words are a name, and not a message."""
+MAX_NAME_LENGTH = 200
+"""A text field that allows more characters than this contains a message, not a name."""
 
 
-def said(action: Action, language: Language, names: Mapping[str, str]) -> str:
-    """An answer in a line, a message last: ``Alice 60; Bob 40; “Fair?”``.
+def answer_line(action: Action, language: Language, names: Mapping[str, str]) -> str:
+    """Return an answer as one line, a message last: ``Alice 60; Bob 40; “Fair?”``.
 
     Args:
-        names: what those at the table are called, by seat and place.
+        names: display names by actor and by seat.
     """
-    given = [
+    filled = [
         (field, value) for field in fields(type(action).model_json_schema())
         if (value := getattr(action, field.name)) not in (None, "")
     ]  # fmt: skip
-    if len(given) == 1:
-        return _shown(*given[0], language, names)
+    if len(filled) == 1:
+        return _value_text(*filled[0], language, names)
     before, after = language.writing.marks or '""'
-    messages = [f"{before}{value}{after}" for field, value in given if _is_message(field)]
-    others = [
-        f"{language.text(field.label)} {_shown(field, value, language, names)}"
-        for field, value in given if not _is_message(field)
+    messages = [f"{before}{value}{after}" for field, value in filled if _is_message(field)]
+    values = [
+        f"{language.text(field.label)} {_value_text(field, value, language, names)}"
+        for field, value in filled if not _is_message(field)
     ]  # fmt: skip
-    return "; ".join([*others, *messages])
+    return "; ".join([*values, *messages])
 
 
 def _is_message(field: Field) -> bool:
-    """Whether a field holds words for others."""
-    return field.kind == "words" and (field.most or SHORT + 1) > SHORT
+    return field.kind == "words" and (field.max_length or MAX_NAME_LENGTH + 1) > MAX_NAME_LENGTH
 
 
-def _shown(field: Field, value: Any, language: Language, names: Mapping[str, str]) -> str:
-    """The value of a field; words for others as they were written."""
+def _value_text(field: Field, value: Any, language: Language, names: Mapping[str, str]) -> str:
+    """Return the value of a field in a language; messages stay as they were written."""
     match value:
         case str() if field.kind == "choice":
             return language.text(option_label(value))
@@ -48,8 +47,8 @@ def _shown(field: Field, value: Any, language: Language, names: Mapping[str, str
         case int() | float() if not isinstance(value, bool):
             return language.writing.local(readable(value))
         case Mapping():
-            amounts = ((names.get(key, key), readable(one)) for key, one in value.items())
-            return ", ".join(f"{name} {language.writing.local(one)}" for name, one in amounts)
+            amounts = ((names.get(key, key), readable(amount)) for key, amount in value.items())
+            return ", ".join(f"{name} {language.writing.local(text)}" for name, text in amounts)
         case list() | tuple():
             return ", ".join(map(str, value))
         case _:

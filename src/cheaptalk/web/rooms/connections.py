@@ -1,4 +1,4 @@
-"""Connections: limits that keep one address from holding up everybody else's pages."""
+"""Limits on connections and event streams, so that no single address can block the server."""
 
 import asyncio
 from collections import Counter
@@ -18,22 +18,22 @@ except ImportError:  # Windows has no such limits
     resource = None  # type: ignore[assignment]
 
 HEADER_SECONDS = 10.0
-"""Seconds within which a connection must send a request's whole header."""
+"""Timeout in seconds for the complete header of a request."""
 DESCRIPTORS = 65_536
-"""Open files that a server asks the system for: each connection takes one."""
+"""Limit on open files to request from the system; each connection uses one."""
 STREAMS_OF_VISITOR = 8
-"""Event streams of one visitor: a tab has one, and one may be left from before a reload."""
+"""Event streams per visitor: one per tab, plus streams that a page reload has not closed yet."""
 STREAMS_OF_ADDRESS = 600
-"""Event streams of one address: a whole school may be behind it."""
+"""Event streams per address, which may be shared by a whole school."""
 CONNECTIONS_OF_ADDRESS = 2_000
-"""Connections of one address: a browser opens up to six."""
+"""Connections per address; a browser opens up to six."""
 
 
 class Streams:
-    """Counts event streams by visitor and by address.
+    """Counters of open event streams.
 
     Args:
-        of_visitor, of_address: how many streams each may have.
+        of_visitor, of_address: maximum numbers of streams per visitor and per address.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Streams:
         self.open: Counter[tuple[str, str]] = Counter()
 
     def have_room(self, visitor: str, address: str) -> bool:
-        """Whether one more stream is within the caps."""
+        """Return whether another stream is within the limits."""
         return all(self.open[key] < self.caps[key[0]] for key in _keys(visitor, address))
 
     @contextmanager
@@ -65,7 +65,7 @@ def _keys(visitor: str, address: str) -> tuple[tuple[str, str], ...]:
 
 
 class CountedStream(StreamingResponse):
-    """A stream of events that counts while it lasts, and is refused with 429 beyond the caps."""
+    """An event stream that is counted while it is open; responds 429 if it exceeds the limits."""
 
     def __init__(
         self, events: AsyncIterator[str], streams: Streams, visitor: str, address: str
@@ -74,24 +74,23 @@ class CountedStream(StreamingResponse):
             events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
         )
         self.streams = streams
-        self.whose = visitor, address
+        self.keys = visitor, address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until the browser goes."""
-        if not self.streams.have_room(*self.whose):
+        if not self.streams.have_room(*self.keys):
             refusal = Response(status_code=429, headers={"Connection": "close"})
             await refusal(scope, receive, send)
             return
-        with self.streams.counting(*self.whose):
+        with self.streams.counting(*self.keys):
             await super().__call__(scope, receive, send)
 
 
 class Connections:
-    """Counts a server's connections by address, and creates the protocol of each.
+    """A counter of connections per address that also creates each connection's protocol.
 
     Args:
-        proxy: the host of a proxy, through which all visitors connect; it has no cap.
-        of_address: how many connections every other address may have.
+        proxy: host of a proxy, whose connections are not limited.
+        of_address: maximum number of connections of any other address.
     """
 
     def __init__(self, proxy: str = "", of_address: int = CONNECTIONS_OF_ADDRESS) -> None:
@@ -99,44 +98,42 @@ class Connections:
         self.of_address = of_address
         self.open: Counter[str] = Counter()
 
-    def __call__(self, **settings: Any) -> "ImpatientProtocol":
-        """Create the protocol of a connection, as uvicorn asks for it."""
-        return ImpatientProtocol(self, **settings)
+    def __call__(self, **settings: Any) -> "HeaderTimeoutProtocol":
+        """Create the protocol of a connection; uvicorn calls this."""
+        return HeaderTimeoutProtocol(self, **settings)
 
     def admit(self, host: str) -> bool:
-        """Count a connection, unless its address has as many as it may have."""
+        """Count a connection; return False if its address has reached the limit."""
         if host != self.proxy and self.open[host] >= self.of_address:
             return False
         self.open[host] += 1
         return True
 
     def release(self, host: str) -> None:
-        """Count a connection no longer."""
+        """Remove a connection from the count."""
         self.open[host] -= 1
         if not self.open[host]:
             del self.open[host]
 
 
-class ImpatientProtocol(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
-    """Uvicorn's protocol, which closes connections whose request does not arrive in time.
+class HeaderTimeoutProtocol(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
+    """Uvicorn's protocol with a timeout for request headers and a limit per address.
 
-    Uvicorn itself waits for ever for the rest of a header, and each such connection takes one of
-    the process's descriptors. Connections beyond the cap of their address are closed before they
-    are read.
+    Uvicorn has no such timeout, and every connection uses one of the process's file descriptors.
+    Connections that exceed their address's limit are closed unread.
     """
 
     seconds = HEADER_SECONDS
 
-    def __init__(self, counted: Connections, **settings: Any) -> None:
+    def __init__(self, counter: Connections, **settings: Any) -> None:
         super().__init__(**settings)
-        self.counted = counted
+        self.counter = counter
         self._host: str | None = None
         self._expiry: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Wait for the first request."""
         host = network_of((transport.get_extra_info("peername") or ("",))[0])
-        if not self.counted.admit(host):
+        if not self.counter.admit(host):
             transport.abort()
             return
         self._host = host
@@ -144,18 +141,16 @@ class ImpatientProtocol(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
         self._await_header()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
         if self._host is None:
             return
-        self.counted.release(self._host)
-        self._forget()
+        self.counter.release(self._host)
+        self._cancel_timeout()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what has arrived; a request that is whole is no longer waited for."""
         super().data_received(data)
         if self._is_answering():
-            self._forget()
+            self._cancel_timeout()
         else:
             self._await_header()
 
@@ -166,7 +161,7 @@ class ImpatientProtocol(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
         if self._expiry is None:
             self._expiry = self.loop.call_later(self.seconds, self._expire)
 
-    def _forget(self) -> None:
+    def _cancel_timeout(self) -> None:
         if self._expiry is not None:
             self._expiry.cancel()
             self._expiry = None
@@ -178,10 +173,10 @@ class ImpatientProtocol(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
 
 
 def raise_descriptor_limit() -> None:
-    """Ask for as many open files as the system allows, up to :data:`DESCRIPTORS`."""
+    """Raise the limit on open files to :data:`DESCRIPTORS`, or as far as the system allows."""
     if resource is None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    limit = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))

@@ -1,4 +1,4 @@
-"""Forms: an action's schema as fields that a person fills in, and what they wrote as an answer."""
+"""Forms for actions: fields from an action's JSON schema, and parsing of submitted values."""
 
 import json
 import re
@@ -9,24 +9,22 @@ from cheaptalk.styles.writing import PLAIN, Writing
 from cheaptalk.text import capital, plain
 from cheaptalk.web.typed_numbers import BadNumber, plain_number, typed_list
 
-SLIDER = 1_000
-"""Whole numbers up to which a slider stands beside a field."""
 NOT_FINITE = re.compile("[-+]?(nan|inf|infinity)", re.IGNORECASE)
-"""Words that Python reads as numbers."""
+"""Text that Python's ``float`` accepts but that is not a finite number."""
 
 
 class Field(NamedTuple):
     """A field of a form.
 
     Attributes:
-        name: in the answer.
-        label: what people read.
+        name: key in the answer.
+        label: displayed name.
         kind: ``choice``, ``whole``, ``amount``, ``words``, ``truth``, ``list`` or ``mapping``.
-        optional: whether it may stay empty.
-        about: how it is to be filled in.
-        options: of a choice, in order.
-        low, high: bounds of a number; None where only the rules bound it.
-        most: characters of words.
+        optional: whether the field may stay empty.
+        about: explanation for the player.
+        options: values of a choice, in order.
+        low, high: bounds of a number, or None if only the rules limit it.
+        max_length: maximum number of characters.
     """
 
     name: str
@@ -37,35 +35,26 @@ class Field(NamedTuple):
     options: tuple[str, ...] = ()
     low: int | float | None = None
     high: int | float | None = None
-    most: int | None = None
-
-    @property
-    def slides(self) -> bool:
-        """Whether a slider helps."""
-        return (
-            self.kind == "whole" and self.low is not None and self.high is not None
-            and self.high - self.low <= SLIDER
-        )  # fmt: skip
+    max_length: int | None = None
 
 
 KINDS = {
     "integer": "whole", "number": "amount", "string": "words", "boolean": "truth",
     "array": "list", "object": "mapping",
 }  # fmt: skip
-"""Kinds of fields by their types in a schema."""
+"""Field kinds by JSON schema type."""
 
 
 def fields(schema: Mapping[str, Any]) -> list[Field]:
-    """The fields of an answer, words first, and a single choice, whose buttons send, last."""
-    found = list(_fields(schema))
+    """Return the fields of an action: text first, choices last because their buttons submit."""
     order = {"words": 0, "choice": 2}
-    return sorted(found, key=lambda one: order.get(one.kind, 1))
+    return sorted(_fields(schema), key=lambda field: order.get(field.kind, 1))
 
 
 def _fields(schema: Mapping[str, Any]) -> Iterator[Field]:
     for name, spec in schema.get("properties", {}).items():
         kinds = spec.get("anyOf", [spec])
-        inner = next((one for one in kinds if one.get("type") != "null"), spec)
+        inner = next((kind for kind in kinds if kind.get("type") != "null"), spec)
         options = inner.get("enum") or ([inner["const"]] if "const" in inner else [])
         yield Field(
             name,
@@ -81,7 +70,7 @@ def _fields(schema: Mapping[str, Any]) -> Iterator[Field]:
 
 
 def option_label(option: str) -> str:
-    """A choice as it stands on its button.
+    """Return the label of an option's button.
 
     >>> option_label("COUNTEROFFER"), option_label("john")
     ('Counteroffer', 'John')
@@ -92,13 +81,13 @@ def option_label(option: str) -> str:
 def answer_text(
     schema: Mapping[str, Any], posted: Mapping[str, str], writing: Writing = PLAIN
 ) -> str:
-    """Return what was filled in as the JSON text that the player reads.
+    """Return submitted values as the JSON text that the player parses.
 
     Args:
-        writing: how the person writes numbers.
+        writing: number format of the page's language.
 
     Raises:
-        BadNumber: a number field holds something that is no clear number.
+        BadNumber: a number field contains an ambiguous number.
 
     >>> schema = {"properties": {"price": {"type": "number"}, "message": {"type": "string"}}}
     >>> answer_text(schema, {"price": " 1,250 ", "message": "Fair?"})
@@ -113,7 +102,7 @@ def answer_text(
 
 
 def _value(field: Field, posted: Mapping[str, str], writing: Writing) -> Any:
-    """One field's value; None where it was left out."""
+    """Return the value of a field, or None if it was left empty."""
     parts = {
         name.partition(".")[2]: text for name, text in posted.items()
         if name.startswith(f"{field.name}.") and text.strip()
@@ -122,10 +111,10 @@ def _value(field: Field, posted: Mapping[str, str], writing: Writing) -> Any:
     if field.kind == "list":
         order = sorted(parts, key=lambda name: (len(name), name))
         texts = [parts[name] for name in order] if parts else typed_list(written or "", writing)
-        return [_whole(text, writing) for text in texts] if texts or not field.optional else None
+        return [_integer(text, writing) for text in texts] if texts or not field.optional else None
     if field.kind == "mapping":
         pairs = parts or dict(_pairs(written or ""))
-        return {key: _whole(text, writing) for key, text in pairs.items()}
+        return {key: _integer(text, writing) for key, text in pairs.items()}
     if written is None or (field.optional and not written.strip()):
         return None
     if field.kind == "words":
@@ -133,29 +122,29 @@ def _value(field: Field, posted: Mapping[str, str], writing: Writing) -> Any:
     if field.kind == "truth":
         return written == "true"
     if field.kind == "whole":
-        return _whole(written, writing)
+        return _integer(written, writing)
     return _amount(written, writing) if field.kind == "amount" else written.strip()
 
 
 def _pairs(written: str) -> Iterator[tuple[str, str]]:
-    """A mapping that is written in lines."""
+    """Parse lines ``KEY: VALUE``; skip other lines."""
     for line in written.splitlines():
         key, colon, value = line.rpartition(":")
         if colon:
             yield key.strip(), value.strip()
 
 
-def _whole(written: str, writing: Writing) -> int | str:
-    """Return a number as an integer if it is whole; the rules refuse other numbers."""
+def _integer(written: str, writing: Writing) -> int | str:
+    """Return a whole number as an integer, and any other text for the rules to reject."""
     text = _amount(written, writing)
     return int(text) if re.fullmatch("-?[0-9]{1,30}", text) else text
 
 
 def _amount(written: str, writing: Writing) -> str:
-    """Return a number in plain digits, or words for the rules to refuse.
+    """Return a number in plain digits, or other text for the rules to reject.
 
     Raises:
-        BadNumber: it is no clear number, though Python would read it as one.
+        BadNumber: the number is ambiguous, or is a word that Python reads as a number.
     """
     try:
         return plain_number(written, writing)

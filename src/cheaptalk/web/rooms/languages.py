@@ -1,9 +1,9 @@
-"""Languages: what people read in their pages, from catalogues of translations.
+"""Languages of web pages, from catalogues of translations.
 
-Catalogues lie at ``locale/CODE/LC_MESSAGES``: ``rooms.po`` holds the pages' own words, ``games.po``
-what pages say of the games, ``refusals.po`` why their rules refuse an answer, ``participants.po``
-what participants read outside games. They are read as they are; none is compiled beforehand.
-English has refusals alone: rules speak to programs, too.
+Catalogues are in ``locale/CODE/LC_MESSAGES``: ``rooms.po`` for the pages, ``games.po`` for
+descriptions of games, ``refusals.po`` for reasons why the rules reject an answer, and
+``participants.po`` for everything outside games. They are compiled when they are loaded. English
+has only a catalogue of rejection reasons, because models read the original texts.
 """
 
 import re
@@ -29,28 +29,56 @@ from cheaptalk.web.rooms.forms import option_label
 LOCALE = Path(__file__).parent / "locale"
 CATALOGUES = ("rooms", "games", "refusals", "participants")
 UNREAD = "no answer could be read from the reply: "
-"""How a sentence begins that says why a reply cannot be read; a form has no such reply."""
+"""Prefix of reasons why a model's response cannot be parsed; omitted for forms."""
 NAMED = re.compile(r'"[^"]*"|player_\d+(?:, player_\d+)*|-?\d+(?:,\d{3})*(?:\.\d+)?')
-"""What differs from one refusal to the next: quoted names, players and numbers."""
+"""The variable parts of a rejection reason: quoted names, players and numbers."""
 PLAYER = re.compile(r"player_\d+")
 DOLLARS = "USD"
-"""The currency in which amounts of games are written where a study names no other."""
+"""Default currency of the amounts in games."""
+COUNTED = re.compile(r"(%\((?:num|rounds|players)\)s) (?=[^\W\d])")
+"""The space between a number and its unit."""
 SOURCE = "en"
-"""The language in which all is written; it has a catalogue of what people read in other words."""
+"""The language of the source texts."""
+
+
+class Translations(GNUTranslations):
+    """Translations with non-breaking spaces between numbers and their units."""
+
+    def gettext(self, message: str) -> str:
+        return _unbroken(super().gettext(message))
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        return _unbroken(super().ngettext(msgid1, msgid2, n))
+
+    def pgettext(self, context: str, message: str) -> str:
+        return _unbroken(super().pgettext(context, message))
+
+
+def _unbroken(text: str) -> str:
+    return COUNTED.sub("\\1\xa0", text)
+
+
+def plural(value: float) -> int:
+    """Return the count that selects a singular or plural form; fractions take the plural.
+
+    >>> plural(1), plural(1.0), plural(0.5), plural(0)
+    (1, 1, 2, 0)
+    """
+    return int(value) if value == int(value) else 2
 
 
 class Language:
-    """A language that people read.
+    """A language of web pages.
 
     Attributes:
-        code: as in ``<html lang>``, such as ``de``.
-        name: in itself, such as Deutsch.
-        style: of the games' words that are made for its readers, such as ``german``.
-        writing: how it writes numbers, amounts and names.
-        words: its translations.
+        code: language code, such as ``de``, as in ``<html lang>``.
+        name: name of the language in the language itself, such as Deutsch.
+        style: prompt style of the games in this language, such as ``german``.
+        writing: format of numbers, amounts and names.
+        words: translations.
 
     Args:
-        currency: the code of the currency in which all amounts are written.
+        currency: code of the currency of all amounts.
     """
 
     def __init__(self, code: str, currency: str = DOLLARS) -> None:
@@ -70,19 +98,19 @@ class Language:
         self.words = _translations(code)
 
     def text(self, message: str) -> str:
-        """A text in this language; as it is where it has no translation."""
+        """Translate a text; return it unchanged if it has no translation."""
         return self.words.gettext(message) if message else ""
 
     def unclear(self, written: str) -> str:
-        """That something may be a number, and may be another one."""
+        """Return the message for a number that can be read in two ways."""
         _ = self.text
-        said = _("it is not clear which number %(written)s is; write numbers like %(example)s")
-        return said % {"written": written, "example": self.writing.number(1234.5)}
+        message = _("%(written)s is not a clear number; write numbers in the form %(example)s")
+        return message % {"written": written, "example": self.writing.number(1234.5)}
 
     def refusal(self, reason: str) -> str:
-        """Why the rules refuse an answer, whatever numbers and names are in the sentence.
+        """Translate the reason why the rules reject an answer.
 
-        Parts of it that no catalogue has stay as they are.
+        Clauses without a translation stay unchanged.
         """
         return "; ".join(map(self._refusal, reason.removeprefix(UNREAD).split("; ")))
 
@@ -90,57 +118,56 @@ class Language:
         names = map(self._name, NAMED.findall(reason))
         return re.sub(r"\{\}", lambda _: next(names, ""), self.text(NAMED.sub("{}", reason)))
 
-    def _name(self, found: str) -> str:
-        """A number, a field in quotation marks, or players, as a sentence names them."""
-        if found.startswith('"'):
+    def _name(self, text: str) -> str:
+        """Localize a number, a quoted field name or a list of players."""
+        if text.startswith('"'):
             before, after = self.writing.marks or '""'
-            return f"{before}{self._label(found[1:-1])}{after}"
-        if found.startswith("player_"):
-            called = (self.writing.called(capital(one)) for one in found.split(", "))
-            return ", ".join(called)
-        return self.writing.local(found)
+            return f"{before}{self._label(text[1:-1])}{after}"
+        if text.startswith("player_"):
+            return ", ".join(self.writing.called(capital(name)) for name in text.split(", "))
+        return self.writing.local(text)
 
     def _label(self, name: str) -> str:
-        """What people read of a field, or of a player's part in one; anything else as it is."""
+        """Return the label of a field or of a player's part of a field; other names unchanged."""
         part = name.rpartition(".")[2]
         if PLAYER.fullmatch(part):
             return self.writing.called(capital(part))
         label = capital(name)
-        said = self.text(label)
-        return said if said != label or "_" in name else name
+        translated = self.text(label)
+        return translated if translated != label or "_" in name else name
 
-    def fixed(self, value: float, places: int = 0) -> str:
-        """A number with so many decimals."""
-        return self.writing.local(fixed(value, places))
+    def fixed(self, value: float, decimals: int = 0) -> str:
+        """Format a number with a fixed number of decimals."""
+        return self.writing.local(fixed(value, decimals))
 
     def paid(self, cents: int) -> str:
-        """A payment of so many cents."""
+        """Format an amount of money in cents."""
         return self.writing.dollars(cents / 100, exact=True)
 
     def templates(self, *folders: Path) -> jinja2.Environment:
-        """Templates of pages in this language, everything in them escaped."""
-        made = environment(*folders)
-        made.add_extension("jinja2.ext.i18n")
-        made.install_gettext_translations(self.words, newstyle=True)  # type: ignore[attr-defined]
-        made.filters |= {
+        """Return the environment of page templates in this language, with autoescape."""
+        templates = environment(*folders)
+        templates.add_extension("jinja2.ext.i18n")
+        templates.install_gettext_translations(self.words, newstyle=True)  # type: ignore[attr-defined]
+        templates.filters |= {
             "dollars": self.writing.dollars, "fixed": self.fixed, "named": self.writing.called,
             "number": self.writing.number, "option_label": option_label, "paid": self.paid,
-            "percent": self.writing.percent, "translated": self.text,
+            "percent": self.writing.percent, "plural": plural, "translated": self.text,
         }  # fmt: skip
-        made.globals["language"] = self
-        return made
+        templates.globals["language"] = self
+        return templates
 
 
 @cache
 def languages(currency: str = DOLLARS) -> dict[str, Language]:
-    """All languages by code, English first, with amounts in a currency."""
-    found = sorted(path.name for path in LOCALE.iterdir() if path.is_dir())
-    codes = sorted(found, key=lambda code: code != SOURCE)
+    """Return all languages by code, English first, with amounts in a currency."""
+    folders = (path.name for path in LOCALE.iterdir() if path.is_dir())
+    codes = sorted(folders, key=lambda code: (code != SOURCE, code))
     return {code: Language(code, currency) for code in codes}
 
 
 def style_writing(style: str | None, currency: str) -> Writing:
-    """How a style writes in a currency, with its names and sign as its readers know them."""
+    """Return the number format of a prompt style, with a currency's name and sign."""
     for language in languages(currency).values():
         if language.style == style:
             return language.writing
@@ -148,26 +175,27 @@ def style_writing(style: str | None, currency: str) -> Writing:
     return writing(style or "")._replace(sign=local.sign, coin=local.coin, coins=local.coins)
 
 
-def best(accepted: str, currency: str = DOLLARS) -> Language:
-    """The language that suits a browser best.
+def best_language(accepted: str, currency: str = DOLLARS) -> Language:
+    """Return the language that a browser prefers.
 
     Args:
-        accepted: what it sends as ``Accept-Language``.
-        currency: the code of the currency in which amounts are written.
+        accepted: the ``Accept-Language`` header.
+        currency: code of the currency of amounts.
 
-    >>> [best(accepted).code for accepted in ("de-AT,de;q=0.9,en;q=0.8", "fr, en;q=0.5", "fr", "")]
+    >>> headers = ("de-AT,de;q=0.9,en;q=0.8", "fr, en;q=0.5", "fr", "")
+    >>> [best_language(header).code for header in headers]
     ['de', 'en', 'en', 'en']
-    >>> best("en;q=0.3, de;q=0.7, *;q=0.1").code
+    >>> best_language("en;q=0.3, de;q=0.7, *;q=0.1").code
     'de'
     """
-    wanted = sorted(map(_weighted, accepted.split(",")), key=lambda one: -one[1])
-    codes = [code for code, weight in wanted if weight > 0]
-    known = languages(currency)
-    return known[negotiate_locale(codes, list(known), sep="-") or SOURCE]
+    preferences = sorted(map(_weighted, accepted.split(",")), key=lambda pair: -pair[1])
+    codes = [code for code, weight in preferences if weight > 0]
+    available = languages(currency)
+    return available[negotiate_locale(codes, list(available), sep="-") or SOURCE]
 
 
 def _weighted(part: str) -> tuple[str, float]:
-    """A part of ``Accept-Language``, such as ``de;q=0.7``: a language and how much it is wanted."""
+    """Return the language and the weight of a part of ``Accept-Language``, such as ``de;q=0.7``."""
     code, _, weight = part.partition(";")
     try:
         return code.strip(), float(weight.strip().removeprefix("q=") or 1)
@@ -176,8 +204,8 @@ def _weighted(part: str) -> tuple[str, float]:
 
 
 def _translations(code: str) -> GNUTranslations:
-    """What the catalogues of a language hold; each looks things up in the next."""
-    read = []
+    """Load the catalogues of a language; each falls back to the next."""
+    catalogues = []
     folder = LOCALE / code / "LC_MESSAGES"
     for path in (folder / f"{name}.po" for name in CATALOGUES):
         if code == SOURCE and not path.exists():
@@ -186,7 +214,7 @@ def _translations(code: str) -> GNUTranslations:
         with path.open("rb") as file:
             write_mo(compiled, read_po(file, locale=code))
         compiled.seek(0)
-        read.append(GNUTranslations(compiled))
-    for one, following in pairwise(read):
-        one.add_fallback(following)
-    return read[0]
+        catalogues.append(Translations(compiled))
+    for catalogue, fallback in pairwise(catalogues):
+        catalogue.add_fallback(fallback)
+    return catalogues[0]

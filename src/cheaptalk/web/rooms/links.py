@@ -1,4 +1,4 @@
-"""Signed links: who somebody is, told by the address that they were given and nothing else."""
+"""Signed links, which are the only identification of visitors."""
 
 import hashlib
 import hmac
@@ -7,92 +7,98 @@ from pathlib import Path
 
 from itsdangerous import BadSignature, SignatureExpired, Signer, TimestampSigner
 
+from cheaptalk.atomic_files import whole_path
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.whole_files import whole_path
 
-LASTS = 90 * 24 * 3600
-"""Seconds for which a link leads somewhere."""
-SHORTEST = 32
-"""Bytes of a key."""
+LIFETIME = 90 * 24 * 3600
+"""Default lifetime of links in seconds."""
+MIN_KEY_BYTES = 32
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-"""Of codes that people read to one another: none that is taken for another."""
+"""Characters of codes, without those that are easily confused."""
 
 
 class BadLink(Exception):
-    """A link that was never given out."""
+    """A link without a valid signature."""
 
 
 class ExpiredLink(Exception):
-    """A link whose time is over."""
+    """A link whose lifetime is over."""
 
 
 def key_beside(store: str) -> bytes:
-    """The key that signs links to a store's tables, from a file that only its owner can read.
+    """Return the key that signs links, from a file that only its owner can read.
 
-    It is ``STORE.key`` beside a store that is a file, else ``cheaptalk.key`` in this folder, made
-    where there is none. Whoever has it can be anybody at the tables.
+    The file is ``STORE.key`` next to a store that is a file, otherwise ``cheaptalk.key`` in the
+    working directory. It is created if it does not exist. The key gives access to all seats.
 
     Raises:
-        CheaptalkError: the file holds no key, or cannot be read or made.
+        CheaptalkError: the key is too short, or its file cannot be read or created.
     """
     path = Path("cheaptalk.key" if "://" in store else f"{store}.key")
     try:
         if not path.exists():
             with whole_path(path) as half:
                 half.touch(mode=0o600)
-                half.write_bytes(secrets.token_bytes(SHORTEST))
+                half.write_bytes(secrets.token_bytes(MIN_KEY_BYTES))
         key = path.read_bytes()
     except OSError as error:
-        raise CheaptalkError(f"{path}: {error.strerror}; links are signed with it") from error
-    if len(key) < SHORTEST:
-        raise CheaptalkError(f"{path} is no key: it has fewer than {SHORTEST} bytes; move it away")
+        raise CheaptalkError(
+            f"cannot read or create the link-signing key {path}: {error.strerror}"
+        ) from error
+    if len(key) < MIN_KEY_BYTES:
+        raise CheaptalkError(
+            f"{path} is not a link-signing key: expected at least {MIN_KEY_BYTES} bytes, got "
+            f"{len(key)}; move the file away to create a new key"
+        )
     return key
 
 
 class Links:
-    """Signs names of guests, and reads them back.
+    """Signs visitors' names for their links, and reads them back.
 
     Args:
         key: secret.
-        lasts: seconds after which a link expires.
+        lifetime: seconds after which a link expires.
     """
 
-    def __init__(self, key: bytes, lasts: int = LASTS) -> None:
+    def __init__(self, key: bytes, lifetime: int = LIFETIME) -> None:
         self.signer = TimestampSigner(key, salt="cheaptalk.rooms", digest_method=hashlib.sha256)
-        self.offers = Signer(key, salt="cheaptalk.offers", digest_method=hashlib.sha256)
+        self.template_signer = Signer(key, salt="cheaptalk.offers", digest_method=hashlib.sha256)
         self.key = key
-        self.lasts = lasts
+        self.lifetime = lifetime
 
-    def token(self, guest: str) -> str:
-        """What stands in the link of a guest."""
-        return self.signer.sign(guest).decode()
+    def token(self, visitor: str) -> str:
+        """Return the token in a visitor's link."""
+        return self.signer.sign(visitor).decode()
 
-    def offer(self, name: str) -> str:
-        """What an offer is called on pages.
+    def table_template(self, name: str) -> str:
+        """Return the public identifier of a table template.
 
-        Its name is a hash of the game's parameters, some of which one seat alone may know; whoever
-        reads it could try all that these may be.
+        The name itself is a hash of the game's parameters, some of which may be private to a seat;
+        a visitor who knew it could test guesses.
         """
-        return self.offers.get_signature(name).decode()[:16]
+        return self.template_signer.get_signature(name).decode()[:16]
 
-    def code(self, what: str) -> str:
-        """Eight letters for something, the same each time, which nobody else can tell."""
-        digest = hmac.digest(self.key, f"cheaptalk.codes/{what}".encode(), "sha256")
+    def code(self, subject: str) -> str:
+        """Return eight letters that depend only on the subject and the key."""
+        digest = hmac.digest(self.key, f"cheaptalk.codes/{subject}".encode(), "sha256")
         return "".join(CODE_LETTERS[byte % len(CODE_LETTERS)] for byte in digest[:8])
 
-    def secret(self, of: str) -> str:
-        """What only a browser knows to which it was given; the same each time."""
-        return hmac.new(self.key, f"cheaptalk.browsers/{of}".encode(), "sha256").hexdigest()
+    def secret(self, participant: str) -> str:
+        """Return the secret of the browser in which a participant started."""
+        return hmac.new(
+            self.key, f"cheaptalk.browsers/{participant}".encode(), "sha256"
+        ).hexdigest()
 
-    def guest(self, token: str) -> str:
-        """Whose link it is.
+    def visitor(self, token: str) -> str:
+        """Return the visitor whose link contains a token.
 
         Raises:
-            BadLink: nobody's.
-            ExpiredLink: it was somebody's.
+            BadLink: the token is not signed with this key.
+            ExpiredLink: the token is older than the lifetime.
         """
         try:
-            return self.signer.unsign(token, max_age=self.lasts).decode()
+            return self.signer.unsign(token, max_age=self.lifetime).decode()
         except SignatureExpired as error:
             raise ExpiredLink from error
         except BadSignature as error:
@@ -100,10 +106,10 @@ class Links:
 
 
 def new_name() -> str:
-    """The name of a new guest, which nobody can guess."""
+    """Return an unguessable name for a new visitor."""
     return secrets.token_hex(8)
 
 
 def new_code() -> str:
-    """The code of a room."""
+    """Return a random code for a room."""
     return "".join(secrets.choice(CODE_LETTERS) for _ in range(6))

@@ -1,6 +1,6 @@
-"""Rooms: tables that wait for their people, are played, and are over.
+"""Rooms: tables that wait for people, are played, and end.
 
-A room is kept whenever it changes, so that a restart loses none.
+Every change of a room is saved, so that it survives a restart.
 """
 
 import time
@@ -15,35 +15,35 @@ from cheaptalk.players import PersonCall
 from cheaptalk.rules import Game, Table
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.plans.seating import Seated
-from cheaptalk.web.rooms.offers import Offer
-from cheaptalk.web.rooms.sittings import CLOSING, PRESENT, Bell, Sitting
+from cheaptalk.web.rooms.seat_sessions import CLOSING, PRESENT, ChangeNotifier, SeatSession
+from cheaptalk.web.rooms.table_templates import TableTemplate
 
-PATIENCE = 300.0
-"""Seconds after which somebody who waits for others is told that they need not."""
+LOBBY_TIMEOUT = 300.0
+"""Seconds after which waiting visitors are told that they can stop waiting."""
 
 
 class Stage(StrEnum):
-    """How far a room is."""
+    """The stage of a room."""
 
     WAITING = "waiting"
-    """For people."""
+    """For visitors to take the free seats."""
     PLAYING = "playing"
     OVER = "over"
-    """The match has ended, or everybody left before it began."""
+    """The match has ended, or all visitors left before it started."""
     BROKEN = "broken"
-    """The match cannot go on: an error that is not play."""
+    """The match cannot continue because of a technical error."""
 
 
 @dataclass
-class Guest:
-    """Somebody who came, known by their link alone.
+class Visitor:
+    """A person in the browser, who is identified only by their link.
 
     Attributes:
-        name: which the link is signed for.
-        known_as: what others at a table call them; None where they are called as all who sit there.
-        language: that they read; empty where they are not known to have come.
-        room: where they are; None for nowhere.
-        seen: when something was heard of them last, in seconds since 1970.
+        name: signed name in the link.
+        known_as: name shown to others at a table; None for the seat's usual name.
+        language: code of their language; empty if they have not opened a page yet.
+        room: current room, if any.
+        seen: time of the last request in seconds since 1970.
     """
 
     name: str
@@ -51,10 +51,10 @@ class Guest:
     known_as: str | None = None
     room: "Room | None" = None
     seen: float = 0.0
-    bell: Bell = field(default_factory=Bell)
+    notifier: ChangeNotifier = field(default_factory=ChangeNotifier)
 
-    def here(self) -> None:
-        """Something was heard of them."""
+    def mark_seen(self) -> None:
+        """Record a request of the visitor."""
         self.seen = time.time()
 
     @property
@@ -64,143 +64,154 @@ class Guest:
 
 @dataclass
 class Room:
-    """One table and who came to it.
+    """A table and its visitors.
 
     Attributes:
-        code: which people tell one another, to come to the same table.
-        guests: who sits in the places for people; None where nobody does yet.
-        filled: places whose stand-ins play, as nobody came.
-        deal, repeat: which match it is, once it has begun.
-        read: the languages in which its people then read the game's words, by place.
-        since: when it was opened, or the server started, in seconds since 1970.
+        code: invitation code.
+        visitors: the visitor in each human seat; None for a free seat.
+        substituted: seats that were still free at the start, which substitutes play.
+        instance, repeat: numbers of the instance and the repeat, set when the match starts.
+        seat_languages: language codes by seat at the start of the match.
+        since: time of opening, or of the server's start, in seconds since 1970.
     """
 
     code: str
-    offer: Offer
-    guests: dict[str, Guest | None]
+    table_template: TableTemplate
+    visitors: dict[str, Visitor | None]
     stage: Stage = Stage.WAITING
-    filled: tuple[str, ...] = ()
-    deal: int = 0
+    substituted: tuple[str, ...] = ()
+    instance: int = 0
     repeat: int = 0
-    read: dict[str, str] = field(default_factory=dict)
+    seat_languages: dict[str, str] = field(default_factory=dict)
     since: float = field(default_factory=time.time)
     table: Table | None = None
-    sittings: dict[str, Sitting] = field(default_factory=dict)
+    seat_sessions: dict[str, SeatSession] = field(default_factory=dict)
 
     @property
     def over(self) -> bool:
-        """Whether nothing more happens here."""
+        """Whether the match has ended or failed."""
         ended = self.table is not None and self.table.over
         return ended or self.stage in (Stage.OVER, Stage.BROKEN)
 
-    def done_for(self, guest: Guest) -> bool:
-        """Whether nothing more happens here to somebody who sits here."""
-        return self.over or self.sitting(guest).left
+    def done_for(self, visitor: Visitor) -> bool:
+        """Return whether the match is over for a visitor."""
+        return self.over or self.seat_session(visitor).has_left
 
     @property
-    def forsaken(self) -> bool:
-        """Whether people have waited for others as long as can be asked of them."""
-        return self.stage is Stage.WAITING and time.time() - self.since >= PATIENCE
+    def lobby_timed_out(self) -> bool:
+        """Whether visitors have waited for others longer than :data:`LOBBY_TIMEOUT`."""
+        return self.stage is Stage.WAITING and time.time() - self.since >= LOBBY_TIMEOUT
 
     @property
     def free(self) -> list[str]:
-        """Places that wait for somebody."""
-        return [place for place, guest in self.guests.items() if guest is None]
+        """Human seats without a visitor."""
+        return [seat for seat, visitor in self.visitors.items() if visitor is None]
 
     @property
     def match(self) -> PlannedMatch:
-        """What is played here."""
-        return self.offer.match(self.deal, self.repeat, self.filled, self.read)
+        """The match at this table."""
+        return self.table_template.match(
+            self.instance, self.repeat, self.substituted, self.seat_languages
+        )
 
-    def seated(self, place: str) -> Seated:
-        """Who sits in a place, as the match records them."""
-        return dict(zip(self.offer.seated, self.match.seating, strict=True))[place]
+    def seated(self, seat: str) -> Seated:
+        """Return the player in a seat as recorded for the match."""
+        return dict(zip(self.table_template.seated, self.match.seating, strict=True))[seat]
 
-    def seats(self, guest: Guest) -> bool:
-        """Whether somebody has a place here, or had to give theirs up while they were away."""
-        return any(one is guest for one in self.guests.values())
+    def has_seat(self, visitor: Visitor) -> bool:
+        """Return whether a visitor has a seat here that was not freed in their absence."""
+        return any(occupant is visitor for occupant in self.visitors.values())
 
     @property
-    def silent(self) -> list[str]:
-        """Players who are no people and owe an answer, by name: in a broken room, who failed."""
+    def unresponsive(self) -> list[str]:
+        """Names of the other players from which an answer is pending."""
         if self.table is None:
             return []
-        game, people = self.table.game, self.sittings
-        places = {one.name: one.place for one in game.seats if one.place not in people}
-        return [game.called(places[seat]) for seat in self.table.pending if seat in places]
+        game, people = self.table.game, self.seat_sessions
+        seats = {actor.name: actor.seat for actor in game.actors if actor.seat not in people}
+        return [game.called(seats[actor]) for actor in self.table.pending if actor in seats]
 
-    def as_called(self, game: Game) -> Game:
-        """A game in whose words people have the names by which they are known here."""
-        known = {place: one.known_as for place, one in self.guests.items() if one and one.known_as}
-        return game.model_copy(update={"names": {**game.names, **known}}) if known else game
+    def with_names(self, game: Game) -> Game:
+        """Return a game that calls people by their chosen names."""
+        chosen = {
+            seat: visitor.known_as
+            for seat, visitor in self.visitors.items() if visitor and visitor.known_as
+        }  # fmt: skip
+        return game.model_copy(update={"names": {**game.names, **chosen}}) if chosen else game
 
     @property
-    def stood_in(self) -> list[str]:
-        """Places for people in which programs play, as nobody came or who did is away."""
-        gone = [place for place, one in self.sittings.items() if one.left or one.away]
-        return [place for place in self.offer.people if place in (*self.filled, *gone)]
+    def replaced(self) -> list[str]:
+        """Human seats that substitutes play because the person never came, left or is away."""
+        sessions = self.seat_sessions.items()
+        gone = [seat for seat, session in sessions if session.has_left or session.away]
+        seats = (*self.substituted, *gone)
+        return [seat for seat in self.table_template.human_seats if seat in seats]
 
-    def place_of(self, guest: Guest) -> str:
-        """Where somebody sits."""
-        return next(place for place, one in self.guests.items() if one is guest)
+    def seat_of(self, visitor: Visitor) -> str:
+        """Return the seat of a visitor."""
+        return next(seat for seat, occupant in self.visitors.items() if occupant is visitor)
 
-    def sitting(self, guest: Guest) -> Sitting:
-        """Somebody's place in the match."""
-        return self.sittings[self.place_of(guest)]
+    def seat_session(self, visitor: Visitor) -> SeatSession:
+        """Return the session of a visitor's seat."""
+        return self.seat_sessions[self.seat_of(visitor)]
 
-    def ring(self) -> None:
-        """Tell all who are here that something has happened."""
-        for guest in self.guests.values():
-            if guest is not None:
-                guest.bell.ring()
+    def notify(self) -> None:
+        """Notify all visitors of a change."""
+        for visitor in filter(None, self.visitors.values()):
+            visitor.notifier.notify()
 
     def seat_people(self) -> None:
-        """Let everybody who came sit down."""
-        self.sittings = {
-            place: Sitting(place, guest.bell, self.code)
-            for place, guest in self.guests.items() if guest is not None
+        """Create the seat sessions of all visitors."""
+        self.seat_sessions = {
+            seat: SeatSession(seat, visitor.notifier, self.code)
+            for seat, visitor in self.visitors.items() if visitor is not None
         }  # fmt: skip
 
     async def ask(self, call: PersonCall) -> Reply:
-        """Put a question to whoever has the seat.
+        """Ask the visitor in an actor's seat.
 
         Raises:
-            Halted: the server stops.
+            Halted: the server is stopping.
         """
         table = self.table
         if table is None:
             raise Halted(CLOSING)
-        place = next(seat.place for seat in table.game.seats if seat.name == call.seat)
-        return await self.sittings[place].ask(call, table)
+        seat = next(actor.seat for actor in table.game.actors if actor.name == call.seat)
+        return await self.seat_sessions[seat].ask(call, table)
 
     def watch(self, table: Table) -> None:
-        """Something has happened at the table."""
+        """Update the table and notify the visitors."""
         self.table = table
-        self.ring()
+        self.notify()
 
-    def kept(self) -> dict[str, Any]:
-        """The room as it is kept."""
+    def to_record(self) -> dict[str, Any]:
+        """Return the room's state for the store."""
+        visitors = {seat: visitor for seat, visitor in self.visitors.items() if visitor}
         return {
-            "offer": self.offer.name, "stage": self.stage.value, "filled": list(self.filled),
-            "guests": {place: one and one.name for place, one in self.guests.items()},
-            "languages": {one.name: one.language for one in self.guests.values() if one},
-            "read": self.read,
-            "deal": self.deal, "repeat": self.repeat,
-            "left": [place for place, one in self.sittings.items() if one.left],
+            "table_template": self.table_template.name, "stage": self.stage.value,
+            "filled": list(self.substituted),
+            "visitors": dict.fromkeys(self.visitors) | {
+                seat: visitor.name for seat, visitor in visitors.items()
+            },
+            "languages": {visitor.name: visitor.language for visitor in visitors.values()},
+            "read": self.seat_languages,
+            "instance": self.instance, "repeat": self.repeat,
+            "left": [seat for seat, session in self.seat_sessions.items() if session.has_left],
         }  # fmt: skip
 
     @classmethod
-    def of(
-        cls, code: str, kept: Mapping[str, Any], offer: Offer, guests: Mapping[str, Guest]
-    ) -> "Room":
-        """A room as it was kept."""
-        made = cls(
-            code, offer, {place: guests.get(name) for place, name in kept["guests"].items()},
-            Stage(kept["stage"]), tuple(kept["filled"]), kept["deal"], kept["repeat"],
-            kept.get("read", {}),
+    def from_record(
+        cls, code: str, record: Mapping[str, Any], table_template: TableTemplate,
+        visitors: Mapping[str, Visitor],
+    ) -> "Room":  # fmt: skip
+        """Return a room from its stored state."""
+        seats = {seat: visitors.get(name) for seat, name in record["visitors"].items()}
+        room = cls(
+            code, table_template, seats, Stage(record["stage"]), tuple(record["filled"]),
+            record["instance"], record["repeat"], record.get("read", {}),
         )  # fmt: skip
-        made.seat_people()
-        for place in kept["left"]:
-            if place in made.sittings:
-                made.sittings[place].left = True
-        return made
+        room.seat_people()
+        for seat in record["left"]:
+            if seat in room.seat_sessions:
+                room.seat_sessions[seat].has_left = True
+        return room

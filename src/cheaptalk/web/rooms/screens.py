@@ -1,4 +1,4 @@
-"""Screens: how a game looks to one seat, drawn from what that seat was told and asked alone."""
+"""Screens: a game's own page for an actor, rendered only from the actor's observations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -8,103 +8,102 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from cheaptalk.rules import Action, Event, Game, game_box
+from cheaptalk.rules import Action, Event, Game, get_game
 from cheaptalk.styles.templates import block_name
 from cheaptalk.web.rooms.forms import Field
 from cheaptalk.web.rooms.languages import DOLLARS, Language, languages
 
-HERE = Path(__file__).parent / "templates"
+FOLDER = Path(__file__).parent / "templates"
 FILE = "screen.html.jinja"
-"""The template of a game's screen, beside the folder of its words; a game needs none."""
+"""Optional template of a game's screen, next to the folder of its prompt styles."""
 
 
 class Screen:
-    """What a seat has seen of its game, and the template that draws it.
+    """An actor's observations and the template that renders them.
 
-    A template has a block ``board`` for how things stand, a block for the form of each action,
-    named after its class as in styles, and a block ``earned`` for what somebody got in the end;
-    whatever it lacks is shown as for any other game. A block ``talks`` says that what was said
-    before is to stay in sight.
+    The template may contain a block ``board`` for the state of the game, a block for the form of
+    each action, named after its class as in prompt styles, and a block ``earned`` for the result.
+    Missing blocks are replaced by defaults. A block ``talks`` keeps earlier messages visible.
 
     Args:
         game: the game.
-        seat: whose screen it is.
-        language: that they read.
-        heard: what the seat was told, oldest first, with what it is asked now.
-        action: how it is to answer; None while it is not asked.
-        pays: from the fields of an answer to what the seat gets if the match ends with it, as the
-            rules have it; None where it goes on.
+        actor: the actor whose screen it is.
+        language: the actor's language.
+        events: the actor's observations, oldest first, and the pending request.
+        action: class of the pending action, or None.
+        pays: function from the fields of an answer to the actor's payoff if the match ends with
+            this answer, otherwise None.
     """
 
     def __init__(
-        self, game: Game, seat: str, language: Language, heard: Sequence[Event],
+        self, game: Game, actor: str, language: Language, events: Sequence[Event],
         action: type[Action] | None = None,
         pays: Callable[..., float | None] = lambda **answer: None,
     ) -> None:  # fmt: skip
         self._action = action
         self._game = game
         self._language = language
-        self._heard = [(block_name(type(event)), event) for event in heard]
-        taken = {one.name: one.place for one in game.seats}
-        called = {one: language.writing.called(game.called(one)) for one in game.places}
-        names = {name: called[place] for name, place in taken.items()} | called
+        self._events = [(block_name(type(event)), event) for event in events]
+        seat_of = {member.name: member.seat for member in game.actors}
+        seat_names = {seat: language.writing.called(game.called(seat)) for seat in game.seats}
+        names = {name: seat_names[seat] for name, seat in seat_of.items()} | seat_names
         self._values: dict[str, Any] = {
-            "all": self.all, "last": self.last, "names": names, "seat": seat, "game": game,
-            "place": taken[seat], "me": names[seat], "places": tuple(game.places), "pays": pays,
+            "all": self.all, "last": self.last, "names": names, "seat": actor, "game": game,
+            "place": seat_of[actor], "me": names[actor], "places": tuple(game.seats), "pays": pays,
         }  # fmt: skip
 
     def all(self, name: str) -> list[Event]:
-        """All events of a kind, by the name of its block, oldest first."""
-        return [event for kind, event in self._heard if kind == name]
+        """Return all events of a kind, by the name of its block, oldest first."""
+        return [event for kind, event in self._events if kind == name]
 
     def last(self, *names: str) -> Event | None:
-        """The latest event of these kinds."""
-        return next((event for kind, event in reversed(self._heard) if kind in names), None)
+        """Return the latest event of the given kinds."""
+        return next((event for kind, event in reversed(self._events) if kind in names), None)
 
     def board(self) -> Markup | None:
-        """How things stand; None where the game does not say."""
-        return self._drawn("board", {})
+        """Render the state of the game; None if the game has no such block."""
+        return self._render("board", {})
 
     def earned(self, payoff: float) -> Markup | None:
-        """What somebody got in the end; None where the game does not say."""
-        return self._drawn("earned", {"payoff": payoff})
+        """Render the result; None if the game has no such block."""
+        return self._render("earned", {"payoff": payoff})
 
     @property
     def talks(self) -> bool:
-        """Whether the game is a talk, of which nothing is to be out of sight."""
-        return self._drawn("talks", {}) is not None
+        """Whether earlier messages stay visible."""
+        return self._render("talks", {}) is not None
 
     def form(self, fields: Sequence[Field], **values: Any) -> Markup | None:
-        """The form of the answer; None where the game has none of its own.
+        """Render the form of the answer; None if the game has no such block.
 
         Args:
-            fields: of the answer, whose class has a block, or that which it is derived from.
-            values: what the template is given besides.
+            fields: fields of the action; a block of any of its base classes is used.
+            values: further values for the template.
         """
-        given = {"fields": {one.name: one for one in fields}} | values
+        values = {"fields": {field.name: field for field in fields}} | values
         for kind in (self._action or object).__mro__:
-            drawn = self._drawn(block_name(kind), given)
-            if drawn is not None:
-                return drawn
+            form = self._render(block_name(kind), values)
+            if form is not None:
+                return form
         return None
 
-    def _drawn(self, block: str, values: Mapping[str, Any]) -> Markup | None:
-        return _drawn(self._game, self._language, block, self._values | dict(values))
+    def _render(self, block: str, values: Mapping[str, Any]) -> Markup | None:
+        return _render(self._game, self._language, block, self._values | dict(values))
 
 
-def introduced(language: Language, game: Game, block: str, place: str = "") -> Markup | None:
-    """What people read of a game before they sit down; None where it does not say.
+def introduced(language: Language, game: Game, block: str, seat: str = "") -> Markup | None:
+    """Render part of a game's introduction; None if the game has no such block.
 
     Args:
-        block: ``gist`` for what it is, in a line; ``about`` for how it goes; ``part`` for what
-            somebody in a place does. It can name those of the game's parameters that all may know.
-        place: somebody's.
+        block: ``gist`` for a one-line summary, ``about`` for the rules, or ``part`` for the role of
+            a seat. The block must not use private parameters of the game.
+        seat: the seat for ``part``.
     """
-    return _drawn(game, language, block, {"game": game, "place": place})
+    return _render(game, language, block, {"game": game, "place": seat})
 
 
-def _drawn(game: Game, language: Language, block: str, values: Mapping[str, Any]) -> Markup | None:
-    """A block of a game's template; None where there is none, or nothing in it."""
+def _render(game: Game, language: Language, block: str, values: Mapping[str, Any]) -> Markup | None:
+    """Render a block of a game's template; None if it does not exist or is empty."""
     template = screen_template(game.name, language.code, language.currency)
     if template is None or block not in template.blocks:
         return None
@@ -114,8 +113,8 @@ def _drawn(game: Game, language: Language, block: str, values: Mapping[str, Any]
 
 @cache
 def screen_template(game: str, language: str, currency: str = DOLLARS) -> jinja2.Template | None:
-    """A game's own screen in a language and currency, by codes; None where it has none."""
-    folder = game_box(game).words.parent
+    """Return a game's screen template in a language and currency; None if the game has none."""
+    folder = get_game(game).words.parent
     if not (folder / FILE).exists():
         return None
-    return languages(currency)[language].templates(folder, HERE).get_template(FILE)
+    return languages(currency)[language].templates(folder, FOLDER).get_template(FILE)

@@ -1,4 +1,4 @@
-"""The server behind the rooms."""
+"""The web server of rooms."""
 
 import asyncio
 import socket
@@ -12,24 +12,24 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cheaptalk.loopback import HOST
 from cheaptalk.records import StoreError
-from cheaptalk.web.headers import Headed, page_headers
+from cheaptalk.web.headers import HeadersMiddleware, page_headers
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address, own_address
 from cheaptalk.web.rooms.connections import Connections, raise_descriptor_limit
-from cheaptalk.web.rooms.house import House, NotHere
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.pages import STYLE, RoomPages
+from cheaptalk.web.rooms.room_manager import RoomManager, RoomUnavailable
 
 
 def make_rooms(
-    house: House, links: Links, address: Address = ANYWHERE, title: str = "cheaptalk"
+    room_manager: RoomManager, links: Links, address: Address = ANYWHERE, title: str = "cheaptalk"
 ) -> FastAPI:
-    """The rooms as a web application, which may be mounted below the beginning of a site.
+    """Return the rooms as a web application, which can be mounted below a path.
 
     Args:
-        address: where people find them.
-        title: what stands over all pages.
+        address: public address.
+        title: title of all pages.
     """
-    pages = RoomPages(house, links, address, title)
+    pages = RoomPages(room_manager, links, address, title)
     app = bare_app(pages, STYLE, address, title)
     app.get("/")(pages.gallery)
     app.get("/games/{name}")(pages.game)
@@ -37,7 +37,7 @@ def make_rooms(
     app.get("/join")(pages.by_code)
     app.get("/join/{code}")(pages.invitation)
     app.post("/join/{code}")(pages.join)
-    app.get("/p/{token}")(pages.guest)
+    app.get("/p/{token}")(pages.visitor)
     app.get("/p/{token}/events")(pages.events)
     app.post("/p/{token}/answer")(pages.answer)
     app.post("/p/{token}/{deed}")(pages.deed)
@@ -45,15 +45,15 @@ def make_rooms(
 
 
 def bare_app(pages: RoomPages, style: str, address: Address, title: str) -> FastAPI:
-    """A web application without pages yet: its headers, its files, and what it refuses."""
+    """Return an application with static files, headers and error pages only."""
     app = FastAPI(
         title=title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
-    app.add_middleware(Headed, headers=page_headers(style))
+    app.add_middleware(HeadersMiddleware, headers=page_headers(style))
     app.api_route("/static/{name}", methods=["GET", "HEAD"])(pages.file)
     for error in (
-        404, 405, 500, HTTPException, RequestValidationError, NotHere, BadLink, ExpiredLink,
+        404, 405, 500, HTTPException, RequestValidationError, RoomUnavailable, BadLink, ExpiredLink,
         StoreError,
     ):  # fmt: skip
         app.add_exception_handler(error, pages.refused)
@@ -61,13 +61,10 @@ def bare_app(pages: RoomPages, style: str, address: Address, title: str) -> Fast
 
 
 class EndingStreams:
-    """An application whose streams of events end when the server stops, so that it need not wait.
-
-    Args:
-        app: the application.
+    """An application whose event streams end when the server stops, so that it stops quickly.
 
     Attributes:
-        closing: is set as the server stops.
+        closing: set when the server stops.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -80,29 +77,29 @@ class EndingStreams:
             return
         streaming = False
 
-        async def sent(message: Message) -> None:
+        async def forward(message: Message) -> None:
             nonlocal streaming
             streaming = message["type"] == "http.response.start" or message.get("more_body", False)
             await send(message)
 
-        await self.app(scope, partial(self._heard, receive), sent)
+        await self.app(scope, partial(self._receive, receive), forward)
         if streaming:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _heard(self, receive: Receive) -> Message:
-        """What the browser says; once the server stops, that it has gone."""
-        hearing = asyncio.ensure_future(receive())
+    async def _receive(self, receive: Receive) -> Message:
+        """Receive a message, or a disconnect when the server stops."""
+        received = asyncio.ensure_future(receive())
         closed = asyncio.ensure_future(self.closing.wait())
         try:
-            await asyncio.wait({hearing, closed}, return_when=asyncio.FIRST_COMPLETED)
-            return hearing.result() if hearing.done() else {"type": "http.disconnect"}
+            await asyncio.wait({received, closed}, return_when=asyncio.FIRST_COMPLETED)
+            return received.result() if received.done() else {"type": "http.disconnect"}
         finally:
-            hearing.cancel()
+            received.cancel()
             closed.cancel()
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it stops."""
+    """A server that signals when it stops."""
 
     closing: asyncio.Event
 
@@ -112,24 +109,24 @@ class _Server(uvicorn.Server):
 
 
 async def serve_rooms(
-    house: House, links: Links, there: socket.socket, address: Address | None = None
+    room_manager: RoomManager, links: Links, listener: socket.socket, address: Address | None = None
 ) -> None:
-    """Serve the rooms of a house until stopped.
+    """Serve the rooms of a study until stopped.
 
     Args:
-        there: where to listen.
-        address: where people find them; by default where they listen.
+        listener: listening socket.
+        address: public address; by default that of the socket.
     """
-    address = address or own_address(there)
-    await serve_app(make_rooms(house, links, address), there, address)
+    address = address or own_address(listener)
+    await serve_app(make_rooms(room_manager, links, address), listener, address)
 
 
-async def serve_app(app: ASGIApp, there: socket.socket, address: Address) -> None:
+async def serve_app(app: ASGIApp, listener: socket.socket, address: Address) -> None:
     """Serve a web application until stopped.
 
     Args:
-        there: where to listen.
-        address: where people find it.
+        listener: listening socket.
+        address: public address.
     """
     raise_descriptor_limit()
     streams = EndingStreams(app)
@@ -141,7 +138,7 @@ async def serve_app(app: ASGIApp, there: socket.socket, address: Address) -> Non
     server = _Server(config)
     server.closing = streams.closing
     try:
-        await server.serve(sockets=[there])
+        await server.serve(sockets=[listener])
     except asyncio.CancelledError:
-        await server.shutdown(sockets=[there])  # or its connections would stay open
+        await server.shutdown(sockets=[listener])  # closes open connections
         raise

@@ -1,4 +1,4 @@
-"""What a person's page shows of their table: only what their seat was told, asked and answered."""
+"""The view of a table on a person's page, built only from the observations of their seat."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -7,26 +7,26 @@ from typing import Any, NamedTuple
 
 from cheaptalk.players import PersonSeat
 from cheaptalk.rules import CheaptalkError, Game, Moment, Table
-from cheaptalk.rules.box import LANGUAGES
+from cheaptalk.rules.game_spec import LANGUAGES
 from cheaptalk.styles import style
 from cheaptalk.styles.templates import Teller
-from cheaptalk.web.rooms.answers import said
+from cheaptalk.web.rooms.answers import answer_line
 from cheaptalk.web.rooms.forms import fields
-from cheaptalk.web.rooms.house import House
 from cheaptalk.web.rooms.languages import Language, style_writing
-from cheaptalk.web.rooms.rooms import Guest, Room, Stage
+from cheaptalk.web.rooms.room_manager import RoomManager
+from cheaptalk.web.rooms.rooms import Room, Stage, Visitor
 from cheaptalk.web.rooms.screens import Screen
-from cheaptalk.web.rooms.sittings import Question, Sitting
+from cheaptalk.web.rooms.seat_sessions import PendingRequest, SeatSession
 
 LOG = logging.getLogger(__name__)
 
 
 class Entry(NamedTuple):
-    """Something that happened, as the seat lived through it.
+    """An event as the actor observed it.
 
     Attributes:
-        text: what the seat was told or asked.
-        answer: what it answered; None where it was told, or gave no answer.
+        text: description of the event or request.
+        answer: the actor's answer, if any.
     """
 
     text: str
@@ -34,163 +34,163 @@ class Entry(NamedTuple):
 
 
 class TableView(NamedTuple):
-    """A table as one person sees it.
+    """A table from the perspective of one person.
 
     Attributes:
-        me: what the person is called.
-        briefing: what they were told first, which stays at hand.
-        log: what has happened since, oldest first.
-        news: how many entries at the end of it came after their last answer.
-        question: what they are asked now; None while they are not.
-        asking, how: what the question says, and how it is to be answered where that is not plain.
-        problem: why the answer before does not count; empty where there was none.
-        screen: how the game looks to them.
-        waits_for: whom the table waits for besides this person, by name.
-        until: when the last of them must have answered, in seconds since 1970; None without a
-            deadline.
-        stood_in: people in whose places programs play, by name.
-        goes_on: whether a program would play in this person's place, too, if they left.
+        me: the person's name in the game.
+        briefing: the first observation, which stays available.
+        log: later observations, oldest first.
+        news: number of entries at the end of the log since the last answer.
+        pending: pending decision request, if any.
+        asking, how: text of the request, and the answer format unless it is obvious.
+        problem: why the previous answer was rejected; empty if it was not.
+        screen: the game's own page.
+        waits_for: names of the other players from which answers are pending.
+        until: latest deadline of pending answers in seconds since 1970, or None.
+        replaced: names of people whom substitutes have replaced.
+        replaceable: whether a substitute would replace this person if they left.
         over: whether the match has ended.
-        payoff: what the person got; None where the match did not finish.
-        unit: what it is counted in.
-        away, left: whether they gave no answer in time, or have left.
-        forfeited: who ended the match by giving no answer, by name.
+        payoff: the person's payoff; None if the match was not finished.
+        unit: unit of the payoff.
+        away, has_left: whether an answer of the person timed out, and whether they have left.
+        forfeited: names of the players who forfeited.
     """
 
     me: str
     briefing: str
     log: Sequence[Entry]
     news: int
-    question: Question | None
+    pending: PendingRequest | None
     asking: str
     how: str
     problem: str
     screen: Screen
     waits_for: Sequence[str]
     until: float | None
-    stood_in: Sequence[str]
-    goes_on: bool
+    replaced: Sequence[str]
+    replaceable: bool
     over: bool
     payoff: float | None
     unit: str
     away: bool
-    left: bool
+    has_left: bool
     forfeited: Sequence[str]
 
 
-def table_view(house: House, room: Room, guest: Guest, language: Language) -> TableView | None:
-    """The table of a room as somebody who sits there sees it, in their language.
+def table_view(
+    room_manager: RoomManager, room: Room, visitor: Visitor, language: Language
+) -> TableView | None:
+    """Return a visitor's view of the table of a room, in their language.
 
-    None before it has begun, and where the match was played and can no longer be shown; the room
-    is broken then.
+    The view is None before the match starts, and if a recorded match cannot be replayed; the
+    room is then marked as broken.
     """
-    place = room.place_of(guest)
+    seat = room.seat_of(visitor)
     table = room.table
     if table is None and room.stage is Stage.OVER:
         try:
-            table = room.table = house.store.find(room.match.id).replay()
+            table = room.table = room_manager.store.find(room.match.id).replay()
         except CheaptalkError as error:
-            LOG.warning("room %s cannot be shown: %s", room.code, error)
+            LOG.warning("the match in room %s cannot be replayed: %s", room.code, error)
             room.stage = Stage.BROKEN
     if table is None:
         return None
-    sitting = room.sitting(guest)
-    question = sitting.question
-    seat = question.call.seat if question else _last_seat(table, place)
-    spec = room.seated(place).spec
+    seat_session = room.seat_session(visitor)
+    pending = seat_session.current
+    actor = pending.call.seat if pending else _latest_actor(table, seat)
+    spec = room.seated(seat).spec
     assert isinstance(spec, PersonSeat)
-    game = room.as_called(table.game)
-    writes = style_writing(spec.style, language.currency)
-    teller = style(game.name, spec.style, writes).to(game, seat)
-    heard = table.heard[seat]
-    entries = list(_entries(teller, heard[1:], language))
-    pending = [one.place for one in game.seats if one.name in table.pending]
-    dues = [one.due for each in room.sittings.values() for one in each.open.values() if one.due]
+    game = room.with_names(table.game)
+    writing = style_writing(spec.style, language.currency)
+    teller = style(game.name, spec.style, writing).to(game, actor)
+    observations = table.heard[actor]
+    entries = list(_entries(teller, observations[1:], language))
+    waits_for = [member.seat for member in game.actors if member.name in table.pending]
+    dues = [
+        request.due for session in room.seat_sessions.values()
+        for request in session.open.values() if request.due
+    ]  # fmt: skip
     outcome = table.outcome
-    paid = None if outcome is None else table.game.place_payoffs(outcome)[place]
     return TableView(
-        game.called(place),
-        teller.tell(heard[0].event) if heard else "",
+        game.called(seat),
+        teller.tell(observations[0].event) if observations else "",
         entries,
-        _news(entries, waiting=question is None and not table.over),
-        question,
-        teller.tell(table.asked(seat).ask.event) if question else "",
-        _how(table, question, teller) if question else "",
-        _problem(sitting, question, language) if question else "",
-        _screen(table, game, seat, language),
-        [game.called(one) for one in dict.fromkeys(pending) if one != place],
+        _count_news(entries, waiting=pending is None and not table.over),
+        pending,
+        teller.tell(table.request(actor).ask.event) if pending else "",
+        _how(table, pending, teller) if pending else "",
+        _problem(seat_session, pending, language) if pending else "",
+        _screen(table, game, actor, language),
+        [game.called(other) for other in dict.fromkeys(waits_for) if other != seat],
         max(dues, default=None),
-        [game.called(one) for one in room.stood_in if one != place],
+        [game.called(other) for other in room.replaced if other != seat],
         spec.away is not None,
         table.over,
-        paid,
-        type(game).payoff_units().get(game.places[place], ""),
-        sitting.away,
-        sitting.left,
-        [_called(game, one) for one in sorted(table.forfeited)],
+        None if outcome is None else table.game.seat_payoffs(outcome)[seat],
+        type(game).payoff_units().get(game.seats[seat], ""),
+        seat_session.away,
+        seat_session.has_left,
+        [game.called(_seat_of(game, name)) for name in sorted(table.forfeited)],
     )
 
 
-def _screen(table: Table, game: Game, seat: str, language: Language) -> Screen:
-    """The game as a seat sees it, with what it is asked now."""
-    events = [moment.event for moment in table.heard[seat]]
-    if seat not in table.pending:
-        return Screen(game, seat, language, events)
-    ask = table.asked(seat).ask
+def _screen(table: Table, game: Game, actor: str, language: Language) -> Screen:
+    events = [moment.event for moment in table.heard[actor]]
+    if actor not in table.pending:
+        return Screen(game, actor, language, events)
+    ask = table.request(actor).ask
     return Screen(
-        game, seat, language, [*events, ask.event], ask.action, partial(_pays, table, seat)
+        game, actor, language, [*events, ask.event], ask.action, partial(_pays, table, actor)
     )
 
 
-def _pays(table: Table, seat: str, **answer: Any) -> float | None:
-    """What the rules pay a seat if the match ends with an answer of its own; None where it goes
-    on."""
+def _pays(table: Table, actor: str, **answer: Any) -> float | None:
+    """Return an actor's payoff if its answer ends the match, otherwise None."""
     ended = table.clone()
-    ended.answer(seat, ended.pending[seat].action.model_validate(answer))
+    ended.answer(actor, ended.pending[actor].action.model_validate(answer))
     if ended.outcome is None:
         return None
-    place = next(one.place for one in table.game.seats if one.name == seat)
-    return table.game.place_payoffs(ended.outcome)[place]
+    return table.game.seat_payoffs(ended.outcome)[_seat_of(table.game, actor)]
 
 
-def _last_seat(table: Table, place: str) -> str:
-    """The seat of a place that heard most, where it has several."""
-    seats = [one.name for one in table.game.seats if one.place == place]
-    return max(reversed(seats), key=lambda name: len(table.heard[name]))
+def _latest_actor(table: Table, seat: str) -> str:
+    """Return the actor of a seat with the most observations."""
+    actors = [actor.name for actor in table.game.actors if actor.seat == seat]
+    return max(reversed(actors), key=lambda name: len(table.heard[name]))
 
 
-def _called(game: Game, seat: str) -> str:
-    return next(game.called(one.place) for one in game.seats if one.name == seat)
+def _seat_of(game: Game, name: str) -> str:
+    return next(actor.seat for actor in game.actors if actor.name == name)
 
 
-def _how(table: Table, question: Question, teller: Teller) -> str:
-    """How to answer, where people are told that and it is not plain."""
-    parts = fields(question.call.form)
-    bare = len(parts) == 1 and parts[0].kind in ("choice", "whole", "amount")
-    if bare or teller.style.name not in LANGUAGES:
+def _how(table: Table, pending: PendingRequest, teller: Teller) -> str:
+    """Return the answer format, or "" if it is obvious or the style is not for people."""
+    parts = fields(pending.call.form)
+    obvious = len(parts) == 1 and parts[0].kind in ("choice", "whole", "amount")
+    if obvious or teller.style.name not in LANGUAGES:
         return ""
-    return teller.how(table.asked(question.call.seat).ask.action)
+    return teller.how(table.request(pending.call.seat).ask.action)
 
 
-def _problem(sitting: Sitting, question: Question, language: Language) -> str:
-    """Why the answer before does not count."""
-    if sitting.unclear:
-        return language.unclear(sitting.unclear)
-    return language.refusal(question.call.problem or "")
+def _problem(seat_session: SeatSession, pending: PendingRequest, language: Language) -> str:
+    """Return why the previous answer was rejected."""
+    if seat_session.unclear_number:
+        return language.unclear(seat_session.unclear_number)
+    return language.refusal(pending.call.problem or "")
 
 
-def _entries(teller: Teller, heard: Sequence[Moment], language: Language) -> Iterator[Entry]:
-    for moment in heard:
+def _entries(teller: Teller, moments: Sequence[Moment], language: Language) -> Iterator[Entry]:
+    for moment in moments:
         action = moment.action
-        answer = None if action is None else said(action, language, teller.names)
+        answer = None if action is None else answer_line(action, language, teller.names)
         yield Entry(teller.tell(moment.event), answer)
 
 
-def _news(entries: Sequence[Entry], *, waiting: bool) -> int:
-    """How many entries at the end came after the seat's last answer, or with it.
+def _count_news(entries: Sequence[Entry], *, waiting: bool) -> int:
+    """Return the number of entries since the actor's last answer.
 
     Args:
-        waiting: whether the answer counts as well, as others have yet to react to it.
+        waiting: whether to include the answer itself, because others have not reacted yet.
     """
-    answered = [at for at, entry in enumerate(entries) if entry.answer is not None]
+    answered = [index for index, entry in enumerate(entries) if entry.answer is not None]
     return len(entries) - (answered[-1] + (not waiting) if answered else 0)

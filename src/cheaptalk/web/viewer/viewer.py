@@ -1,7 +1,7 @@
-"""The viewer: reading a store in the browser, page by page, on this machine only.
+"""The store viewer: browse the matches of a store in a local browser.
 
-It changes nothing, runs without JavaScript, and never reads a whole study: cells and pages of
-matches are queries to the store.
+The viewer is read-only and works without JavaScript. It never loads a whole study: cells and pages
+of matches are queries to the store.
 """
 
 import json
@@ -25,8 +25,8 @@ from cheaptalk.records.exclusions import Excluded, Standing, excluded, policies_
 from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.queries import (
+    MatchFilter,
     PlayedPairing,
-    Wanted,
     count,
     match,
     overview,
@@ -42,31 +42,31 @@ from cheaptalk.web.problems import problem_of
 
 
 def listen(port: int = PORT, host: str = HOST) -> socket.socket:
-    """A socket that waits for readers on this machine; port 0 takes any that is free.
+    """Return a socket that listens on this machine; port 0 picks a free port.
 
     Raises:
-        CheaptalkError: the port is taken.
+        CheaptalkError: the port is in use.
     """
     return listening(port, host)
 
 
-def serve(store: Store, there: socket.socket) -> None:
-    """Show a store until stopped."""
-    games()  # loading them would hold up the first page
+def serve(store: Store, listener: socket.socket) -> None:
+    """Serve the viewer of a store until interrupted."""
+    games()  # load now, so that the first page does not wait
     config = uvicorn.Config(make_viewer(store), log_level="warning")
-    uvicorn.Server(config).run(sockets=[there])
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 def make_viewer(
     store: Store, hosts: Sequence[str] = (HOST, "localhost"), above: Sequence[tuple[str, str]] = ()
 ) -> FastAPI:
-    """The viewer of a store, as a web application, which may be mounted below another's pages.
+    """Return the viewer of a store as a web application that can also be mounted in another one.
 
     Args:
-        hosts: the names of the server that requests may have: those of this machine itself, so
-            that no page from elsewhere can read it through the browser. ``["*"]`` leaves them to
-            the application that it is mounted in.
-        above: pages around it, each its title and address, which all pages lead to.
+        hosts: allowed host names of requests. The default allows only this machine, so that no
+            other website can read the store through the browser. ``["*"]`` leaves the check to the
+            outer application.
+        above: title and URL of each page of the outer application to link to from every page.
     """
     app = FastAPI(title="cheaptalk view", docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
@@ -81,20 +81,18 @@ def make_viewer(
 
 
 class _Overview(NamedTuple):
-    """What takes a look at all matches of a study, as of a state of the store."""
+    """Expensive queries over all matches of a study, cached per state of the store."""
 
     stamp: object
     summary: StudySummary
     pairings: list[PlayedPairing]
-    places: dict[str, dict[str, str]]
+    seats: dict[str, dict[str, str]]
     problems: dict[str, int]
     excluded: Excluded
-    aside: frozenset[str]
+    superseded: frozenset[str]
 
 
 class _Pages:
-    """The pages, each a query and a template."""
-
     def __init__(self, store: Store, above: Sequence[tuple[str, str]]) -> None:
         self.store = store
         self.above = list(above)
@@ -111,11 +109,8 @@ class _Pages:
         self, request: Request, template: str, code: int = 200, **values: Any
     ) -> HTMLResponse:
         root = request.scope.get("root_path", "")
-        values |= {
-            "root": root,
-            "viewer_path": partial(viewer_path, root=root),
-            "above": self.above,
-        }
+        path = partial(viewer_path, root=root)
+        values |= {"root": root, "viewer_path": path, "above": self.above}
         text = self.templates.get_template(template).render(store=self.store.title, **values)
         return HTMLResponse(text, code, self.headers)
 
@@ -133,72 +128,76 @@ class _Pages:
         return self.render(request, "studies.html.jinja", studies=studies, broken=broken)
 
     def overview(self, study: str) -> _Overview:
-        """What a study's pages share, counted anew when the store has changed.
+        """Return the data shared by a study's pages, recomputed if the store has changed.
 
         Raises:
             StoreError: there is no such study.
         """
         stamp = self.store.backend.stamp()
-        known = self.overviews.get(study)
-        if known is None or known.stamp != stamp:
+        cached = self.overviews.get(study)
+        if cached is None or cached.stamp != stamp:
             summary = self.store.study(study, counted=False)
-            seen = overview(self.store, study)
-            ended = {status for pairing in seen.pairings for status in pairing.counts}
+            counts = overview(self.store, study)
+            ended = {status for pairing in counts.pairings for status in pairing.counts}
             well = ended <= {Status.FINISHED.value}
-            known = _Overview(
-                stamp, summary, *seen, {} if well else self.store.problems(study),
+            cached = _Overview(
+                stamp, summary, *counts, {} if well else self.store.problems(study),
                 excluded(self.store, study), set_aside(self.store, study),
             )  # fmt: skip
-            self.overviews[study] = known
-        return known
+            self.overviews[study] = cached
+        return cached
 
     def study(self, request: Request, study: str) -> HTMLResponse:
-        seen = self.overview(study)
-        met: dict[str, list[PlayedPairing]] = {}
-        for pairing in seen.pairings:
-            met.setdefault(pairing.game, []).append(pairing)
+        study_overview = self.overview(study)
+        by_game: dict[str, list[PlayedPairing]] = {}
+        for pairing in study_overview.pairings:
+            by_game.setdefault(pairing.game, []).append(pairing)
         return self.render(
-            request, "study.html.jinja", study=seen.summary, games=met, problems=seen.problems,
-            excluded=seen.excluded, aside=len(seen.aside),
-            places={game: list(united([one.players for one in of])) for game, of in met.items()},
+            request, "study.html.jinja", study=study_overview.summary, games=by_game,
+            problems=study_overview.problems, excluded=study_overview.excluded,
+            superseded=len(study_overview.superseded),
+            seats={game: list(united([pairing.players for pairing in pairings]))
+                   for game, pairings in by_game.items()},
         )  # fmt: skip
 
     def matches(self, request: Request, study: str, game: str) -> HTMLResponse:
-        seen = self.overview(study)
-        found = seen.pairings
-        if game not in seen.places:
-            raise unknown(f"game of {study}", game, sorted(seen.places))
-        places = seen.places[game]
-        asked = {name: value for name, value in request.query_params.items() if value}
-        people = _people([one for one in found if one.game == game], places)
-        wanted = _wanted(game, places, asked)
-        shown = page(self.store, study, wanted, after=asked.get("after"))
+        study_overview = self.overview(study)
+        if game not in study_overview.seats:
+            raise unknown(f"game of {study}", game, sorted(study_overview.seats))
+        labels = study_overview.seats[game]
+        parameters = {name: value for name, value in request.query_params.items() if value}
+        played = [pairing for pairing in study_overview.pairings if pairing.game == game]
+        players = _players_by_seat(played, labels)
+        filters = _match_filter(game, labels, parameters)
+        matches_page = page(self.store, study, filters, after=parameters.get("after"))
         return self.render(
-            request, "matches.html.jinja", study=study, game=game, places=list(places),
-            people=people, choices=_choices(places), seated=_seated(places, asked), asked=asked,
-            page=shown, total=count(self.store, study, wanted), varying=_varying(shown.records),
-            policies=policies_of(seen.summary.spec),
+            request, "matches.html.jinja", study=study, game=game, seats=list(labels),
+            players=players, choices=_choices(labels), query=parameters,
+            hidden_players=_hidden_players(labels, parameters), page=matches_page,
+            total=count(self.store, study, filters), varying=_varying(matches_page.records),
+            policies=policies_of(study_overview.summary.spec),
             statuses=[status.value for status in Status], kinds=[kind.value for kind in Kind],
         )  # fmt: skip
 
     def match(self, request: Request, match_id: str, study: str | None = None) -> HTMLResponse:
-        known = studies_of(self.store, match_id)
-        if study is not None and study not in known:
+        studies = studies_of(self.store, match_id)
+        if study is not None and study not in studies:
             raise StoreError(f'no match "{match_id}" in {study}')
-        study = study or next(iter(known), None)
+        study = study or next(iter(studies), None)
         record = match(self.store, match_id, study)
-        told = talk(record, self.store.open_calls(record.id))
+        dialogue = talk(record, self.store.open_calls(record.id))
         judges = {} if study is None else judges_of(self.store, study)
-        stands = None if study is None else Standing(self.store, study).of(record)
-        judgements = list(read_judgements(self.store, match_id=record.id)) if judges else []
+        standing = None if study is None else Standing(self.store, study).of(record)
+        judgements = read_judgements(self.store, match_id=record.id) if judges else ()
         return self.render(
-            request, "one.html.jinja", record=record, study=study, talk=told, judges=judges,
-            stand=stands, judgements=[one for one in judgements if one.judge in judges],
+            request, "match_page.html.jinja", record=record, study=study, talk=dialogue,
+            judges=judges, stand=standing,
+            judgements=[judgement for judgement in judgements if judgement.judge in judges],
         )  # fmt: skip
 
 
 def _readable(store: Store) -> tuple[list[StudySummary], dict[str, str]]:
-    """Return the studies that can be read, without counts, and why each other cannot, by name."""
+    """Return the readable studies without counts, and a problem for each other study."""
     readable, broken = [], {}
     text = schema.studies.c
     with store.reading() as connection:
@@ -213,47 +212,55 @@ def _readable(store: Store) -> tuple[list[StudySummary], dict[str, str]]:
     return readable, broken
 
 
-def _people(found: Iterable[PlayedPairing], places: Mapping[str, str]) -> dict[str, list[str]]:
-    """Who played each place, and each role."""
-    people: dict[str, set[str]] = {}
-    for pairing in found:
-        for place, label in pairing.players.items():
-            for name in (place, places[place]):
-                people.setdefault(name, set()).add(label)
-    return {name: sorted(labels) for name, labels in people.items()}
+def _players_by_seat(
+    pairings: Iterable[PlayedPairing], seats: Mapping[str, str]
+) -> dict[str, list[str]]:
+    """Return the labels of the players in each seat and in each role."""
+    players: dict[str, set[str]] = {}
+    for pairing in pairings:
+        for seat, label in pairing.players.items():
+            for name in (seat, seats[seat]):
+                players.setdefault(name, set()).add(label)
+    return {name: sorted(labels) for name, labels in players.items()}
 
 
-def _choices(places: Mapping[str, str]) -> list[str]:
-    """The places to choose players of, or the roles where there are many places."""
-    return list(dict.fromkeys(places if len(places) <= FEW else places.values()))
+def _choices(labels: Mapping[str, str]) -> list[str]:
+    """Return the seats to filter by, or the roles if there are many seats."""
+    return list(dict.fromkeys(labels if len(labels) <= FEW else labels.values()))
 
 
-def _seated(places: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, str]:
-    """The players asked for in places that one cannot choose players of."""
-    hidden = [place for place in places if place not in _choices(places)]
-    return {place: asked[f"player.{place}"] for place in hidden if f"player.{place}" in asked}
+def _hidden_players(labels: Mapping[str, str], parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return the requested players of seats that the filter form does not show."""
+    hidden = [seat for seat in labels if seat not in _choices(labels)]
+    return {seat: parameters[f"player_{seat}"] for seat in hidden if f"player_{seat}" in parameters}
 
 
-def _wanted(game: str, places: Mapping[str, str], asked: Mapping[str, str]) -> Wanted:
-    names = dict.fromkeys([*places, *places.values()])
-    return Wanted(
+def _match_filter(
+    game: str, labels: Mapping[str, str], parameters: Mapping[str, str]
+) -> MatchFilter:
+    names = dict.fromkeys([*labels, *labels.values()])
+    return MatchFilter(
         game,
-        places,
-        status=asked.get("status"),
-        player=asked.get("player"),
-        players={name: asked[f"player.{name}"] for name in names if f"player.{name}" in asked},
-        kind=asked.get("kind"),
-        kinds={name: asked[f"kind.{name}"] for name in names if f"kind.{name}" in asked},
-        forfeits={name: asked[f"forfeit.{name}"] for name in names if f"forfeit.{name}" in asked},
-        without=asked.get("without"),
-        parameters=asked.get("parameters"),
-        says=asked.get("says"),
-        configurations=tuple(filter(None, asked.get("configuration", "").split(","))),
+        labels,
+        status=parameters.get("status"),
+        player=parameters.get("player"),
+        players={
+            name: parameters[f"player_{name}"] for name in names if f"player_{name}" in parameters
+        },
+        kind=parameters.get("kind"),
+        kinds={name: parameters[f"kind_{name}"] for name in names if f"kind_{name}" in parameters},
+        forfeits={
+            name: parameters[f"forfeit_{name}"] for name in names if f"forfeit_{name}" in parameters
+        },
+        without=parameters.get("without"),
+        parameters=parameters.get("parameters"),
+        says=parameters.get("says"),
+        configurations=tuple(filter(None, parameters.get("configuration", "").split(","))),
     )
 
 
 def _varying(records: list[MatchRecord]) -> list[str]:
-    """The parameters in which these matches differ."""
+    """Return the parameters that differ between these matches."""
     values: dict[str, set[str]] = {}
     for record in records:
         for name, value in record.parameters.items():

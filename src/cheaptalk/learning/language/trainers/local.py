@@ -1,6 +1,6 @@
-"""Training in this process: trl's trainer for supervised fine-tuning, of all weights or by LoRA.
+"""Training in this process with trl's supervised fine-tuning, of all weights or with LoRA.
 
-With several GPUs start the command by accelerate (``accelerate launch -m cheaptalk ...``).
+For several GPUs, start the command with accelerate (``accelerate launch -m cheaptalk ...``).
 """
 
 import math
@@ -13,68 +13,68 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
+from cheaptalk.atomic_files import whole_folder
 from cheaptalk.learning.language.tokens import tokenized
 from cheaptalk.learning.language.trainers.adapters import is_adapter, load_adapter, served
 from cheaptalk.learning.language.trainers.losses import Example, Learned, learner
 from cheaptalk.learning.language.trainers.trainer import (
-    Lesson,
     Loss,
     Progress,
     Step,
+    TrainingExample,
     TrainingFailed,
 )
 from cheaptalk.models.local import give_back
 from cheaptalk.rules import Value
-from cheaptalk.whole_files import whole_folder
 
 
 class LocalTraining(Value):
-    """How a model is trained in this process."""
+    """Settings of training in this process."""
 
     trainer: Literal["local"] = "local"
     epochs: float = Field(default=3, gt=0)
-    """How often every chat is learned from (Liao, Tomlin and Klein 2024, appendix B)."""
+    """Number of passes over the chats (Liao, Tomlin and Klein 2024, appendix B)."""
     batch: int = Field(default=16, ge=1)
-    """Chats of a step. The paper has 1, at a provider; a step here takes as long for 16."""
+    """Chats per step. The paper uses 1 at a provider; here a step takes as long for 16."""
     rate: float = Field(default=1e-4, gt=0)
-    """Learning rate, by AdamW; it falls to nothing on a straight line."""
+    """AdamW's learning rate, which decays linearly to 0."""
     warmup: float = Field(default=0.05, ge=0, lt=1)
-    """Share of the steps in which it rises from nothing."""
+    """Share of the steps in which the learning rate rises from 0."""
     decay: float = Field(default=0.0, ge=0)
-    """How fast weights fade (weight decay)."""
+    """Weight decay."""
     lora: int = Field(default=0, ge=0)
-    """Rank of low-rank changes to the weights, which alone are learned (Hu and others 2021) and
-    then made part of them; 0 to learn all weights."""
+    """Rank of the LoRA adapter, which is the only trained part (Hu and others 2021) and is merged
+    into the weights afterwards; 0 to train all weights."""
     serve: str | None = None
-    """Address of a vLLM server, such as ``http://localhost:8000/v1``, that has the model with which
-    self-play begins, and plays: low-rank changes stay apart then, and are loaded into it."""
+    """Address of a vLLM server, such as ``http://localhost:8000/v1``, with the initial model of
+    self-play; adapters are then not merged, but loaded into the server, which plays."""
     kl: float = Field(default=0.0, ge=0)
-    """Weight of what it costs to leave the model that self-play began with, in nats a token: the
-    divergence of what is learned from that (Kullback and Leibler), over its own tokens."""
+    """Weight of the Kullback-Leibler divergence from the initial model of self-play, in nats per
+    token, over the player's own tokens."""
     beta: float = Field(default=0.1, gt=0)
-    """Of direct preference optimisation: how strongly it is bound to the model it begins with."""
+    """Beta of direct preference optimisation: strength of the tie to the initial model."""
     template: Mapping[str, Any] = {}
-    """What the chat template takes besides, such as ``{enable_thinking: false}``."""
+    """Further arguments of the chat template, such as ``{enable_thinking: false}``."""
     seed: int = 0
-    """Of the order of chats, and of LoRA's beginning."""
+    """Seed of the order of chats and of LoRA's initial weights."""
 
     def train(
         self,
         model: str,
-        lessons: Sequence[Lesson],
+        training_examples: Sequence[TrainingExample],
         out: Path,
         progress: Progress | None = None,
         *,
         loss: Loss = "cloning",
         reference: str | None = None,
     ) -> str:
-        """Train a model, unless its folder is there; the folder. See :func:`fine_tune`."""
+        """Train a model unless its folder exists, and return the folder. See :func:`fine_tune`."""
         if not out.exists():
-            fine_tune(model, lessons, out, self, progress, loss=loss, reference=reference)
+            fine_tune(model, training_examples, out, self, progress, loss=loss, reference=reference)
         return str(out)
 
     def player(self, model: str) -> str:
-        """The model string under which it plays: in this process, or at the server."""
+        """Return the model string under which it plays: in this process, or at the server."""
         return f"hf/{model}" if self.serve is None else served(model, self.serve)
 
     def ready(self, model: str) -> None:
@@ -84,8 +84,8 @@ class LocalTraining(Value):
             TrainingFailed: it does not, or a folder is none of a model.
         """
         folder = Path(model)
-        named = not (folder.is_absolute() or folder.exists() or model.startswith("."))
-        if not named and not is_adapter(model) and not (folder / "config.json").exists():
+        is_hub_name = not (folder.is_absolute() or folder.exists() or model.startswith("."))
+        if not is_hub_name and not is_adapter(model) and not (folder / "config.json").exists():
             raise TrainingFailed(f"{model} is no folder of a language model: no config.json")
         if self.serve is not None:
             load_adapter(model, self.serve)
@@ -98,12 +98,11 @@ class LocalTraining(Value):
 
 
 class Memory(NamedTuple):
-    """What a step may keep in memory.
+    """Limits on the memory of a step.
 
     Attributes:
-        chats: at once, a step's batch or fewer.
-        checkpointing: whether layers forget their activations, and compute them anew on the way
-            back.
+        chats: chats processed at once, at most a step's batch.
+        checkpointing: whether activations are recomputed in the backward pass.
     """
 
     chats: int
@@ -111,18 +110,18 @@ class Memory(NamedTuple):
 
     @property
     def least(self) -> bool:
-        """Whether no step takes less."""
+        """Whether memory can't be reduced further."""
         return self.checkpointing and self.chats == 1
 
     def less(self) -> "Memory":
-        """What takes less."""
+        """Return settings that need less memory."""
         chats = (self.chats + 1) // 2 if self.checkpointing else self.chats
         return Memory(chats, checkpointing=True)
 
 
 def fine_tune(
     model: Path | str,
-    lessons: Sequence[Lesson],
+    training_examples: Sequence[TrainingExample],
     out: Path,
     settings: LocalTraining,
     progress: Progress | None = None,
@@ -130,7 +129,7 @@ def fine_tune(
     loss: Loss = "cloning",
     reference: Path | str | None = None,
 ) -> None:
-    """Train a model on chats, and write it to a folder as the Hub has it.
+    """Train a model on chats and write it to a folder in the Hub's format.
 
     Args:
         model: its folder, or its name on the Hub.
@@ -155,35 +154,47 @@ def fine_tune(
 
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(model)
-        stored = None if is_adapter(model) else transformers.AutoConfig.from_pretrained(model).dtype
+        dtype = None if is_adapter(model) else transformers.AutoConfig.from_pretrained(model).dtype
     except (OSError, ValueError) as error:
         raise _no_model(model, error) from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
-        how = Learned(
+        objective = Learned(
             loss, settings.kl, settings.beta,
             load(reference or model).eval() if settings.kl else None,
             load().eval() if loss != "cloning" else None,
         )  # fmt: skip
-    examples = [one for lesson in lessons for one in _examples(tokenizer, lesson, settings, loss)]
-    learn(load, tokenizer, examples, out, settings, how, stored, progress)
+    examples = [
+        example
+        for training_example in training_examples
+        for example in _examples(tokenizer, training_example, settings, loss)
+    ]
+    learn(load, tokenizer, examples, out, settings, objective, dtype, progress)
 
 
 def _no_model(name: Path | str, error: Exception) -> TrainingFailed:
-    why = str(error).partition("\n")[0]
-    return TrainingFailed(f"{name} is no language model that can be loaded: {why}")
+    reason = str(error).partition("\n")[0]
+    return TrainingFailed(f"{name} is no language model that can be loaded: {reason}")
 
 
-def _examples(tokenizer: Any, lesson: Lesson, settings: LocalTraining, loss: Loss) -> list[Example]:
-    """A lesson in tokens; one for each answer where a template rewrites what was said."""
-    told = tokenized(tokenizer, lesson.chat, **settings.template)
-    worse = tokenized(tokenizer, lesson.worse, **settings.template) if lesson.worse else []
-    if loss != "cloning" and max(len(told), len(worse)) > 1:
+def _examples(
+    tokenizer: Any, training_example: TrainingExample, settings: LocalTraining, loss: Loss
+) -> list[Example]:
+    """Tokenise an example; one per answer if the template rewrites earlier messages."""
+    better = tokenized(tokenizer, training_example.chat, **settings.template)
+    worse = (
+        tokenized(tokenizer, training_example.worse, **settings.template)
+        if training_example.worse
+        else []
+    )
+    if loss != "cloning" and max(len(better), len(worse)) > 1:
         raise TrainingFailed(
             f"{tokenizer.name_or_path} shows past answers otherwise than they were given, so that "
             f"a chat has no one probability; it can learn by cloning alone, not by {loss}"
         )
-    return [Example(one, lesson.weight, worse[0] if worse else None) for one in told]
+    return [
+        Example(tokens, training_example.weight, worse[0] if worse else None) for tokens in better
+    ]
 
 
 def learn(
@@ -192,11 +203,11 @@ def learn(
     examples: Sequence[Example],
     out: Path,
     settings: LocalTraining,
-    how: Learned,
+    objective: Learned,
     stored: Any,
     progress: Progress | None = None,
 ) -> None:
-    """The same, of a model that is loaded by a function, and of what was put into tokens.
+    """Train a model on tokenised examples; see :func:`fine_tune`.
 
     Args:
         stored: the type of its weights in the folder, one of torch; None to leave it.
@@ -208,7 +219,7 @@ def learn(
     memory = Memory(settings.batch)
     while True:
         try:
-            trained = _trained(load, tokenizer, examples, settings, how, memory, progress)
+            trained = _trained(load, tokenizer, examples, settings, objective, memory, progress)
             break
         except (RuntimeError, MemoryError) as error:
             if "memory" not in str(error) and not isinstance(error, MemoryError):
@@ -219,7 +230,7 @@ def learn(
                     "smaller model"
                 ) from error
             memory = memory.less()
-    if not all(bool(one.isfinite().all()) for one in trained.parameters()):
+    if not all(bool(weights.isfinite().all()) for weights in trained.parameters()):
         raise TrainingFailed("weights stopped being numbers; take a lower rate")
     if settings.lora and settings.serve is None:
         trained = trained.merge_and_unload()
@@ -235,26 +246,30 @@ def _trained(
     tokenizer: Any,
     examples: Sequence[Example],
     settings: LocalTraining,
-    how: Learned,
+    objective: Learned,
     memory: Memory,
     progress: Progress | None,
 ) -> Any:
-    """A model when it has learned."""
-    watching = [_watching(progress)] if progress else []
-    plain = how.loss == "cloning" and not how.kl and all(one.weight == 1 for one in examples)
-    with TemporaryDirectory() as aside, warnings.catch_warnings():
+    """Return the trained model."""
+    callbacks = [_watching(progress)] if progress else []
+    plain = (
+        objective.loss == "cloning"
+        and not objective.kl
+        and all(example.weight == 1 for example in examples)
+    )
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # what these libraries say to one another
         model = load()
         if not settings.lora:
             model.float()  # small changes are lost on weights of few bits
-        arguments = _arguments(aside, settings, len(examples), memory)
+        arguments = _arguments(folder, settings, len(examples), memory)
         if plain:
-            trainer = _cloning(model, tokenizer, examples, settings, arguments, watching)
+            trainer = _cloning(model, tokenizer, examples, settings, arguments, callbacks)
         else:
             if settings.lora and not hasattr(model, "peft_config"):
                 model = import_module("peft").get_peft_model(model, _lora(settings))
             padding = tokenizer.pad_token_id
-            trainer = learner(model, arguments, examples, padding, how, watching)
+            trainer = learner(model, arguments, examples, padding, objective, callbacks)
         trainer.remove_callback(import_module("transformers").PrinterCallback)
         trainer.train()
     return trainer.model
@@ -266,26 +281,26 @@ def _cloning(
     examples: Sequence[Example],
     settings: LocalTraining,
     arguments: Any,
-    watching: list[Any],
+    callbacks: list[Any],
 ) -> Any:
-    """trl's trainer."""
-    changes = _lora(settings) if settings.lora and not hasattr(model, "peft_config") else None
+    """Return trl's trainer for supervised fine-tuning."""
+    lora = _lora(settings) if settings.lora and not hasattr(model, "peft_config") else None
     rows = import_module("datasets").Dataset.from_list(
-        [{"input_ids": one.chat.ids, "labels": one.chat.labels} for one in examples]
+        [{"input_ids": example.chat.ids, "labels": example.chat.labels} for example in examples]
     )
     return import_module("trl").SFTTrainer(
         model=model, args=arguments, train_dataset=rows, processing_class=tokenizer,
-        peft_config=changes, callbacks=watching,
+        peft_config=lora, callbacks=callbacks,
     )  # fmt: skip
 
 
-def _arguments(aside: str, settings: LocalTraining, examples: int, memory: Memory) -> Any:
+def _arguments(folder: str, settings: LocalTraining, examples: int, memory: Memory) -> Any:
     trl, torch = import_module("trl"), import_module("torch")
     steps = math.ceil(settings.epochs * math.ceil(examples / settings.batch))
     on_gpu = torch.cuda.is_available()
     few_bits = on_gpu or torch.cpu.get_capabilities().get("avx512_bf16", False)
     return trl.SFTConfig(
-        output_dir=aside, num_train_epochs=settings.epochs, max_length=None,
+        output_dir=folder, num_train_epochs=settings.epochs, max_length=None,
         per_device_train_batch_size=memory.chats,
         gradient_accumulation_steps=math.ceil(settings.batch / memory.chats),
         learning_rate=settings.rate, warmup_steps=math.floor(settings.warmup * steps),
@@ -305,7 +320,7 @@ def _lora(settings: LocalTraining) -> Any:
 
 
 def _watching(progress: Progress) -> Any:
-    """What tells of each piece of the log."""
+    """Return a callback that reports the loss."""
     base = import_module("transformers").TrainerCallback
 
     class Watching(base):  # type: ignore[misc, valid-type]

@@ -1,7 +1,7 @@
-"""What is learned from chats beside cloning: by their worth, near a reference, and by preference.
+"""Losses other than cloning: weighted chats, divergence from a reference, and preferences.
 
-All losses are of the player's own tokens alone, wherever these stand in a chat, so that what a
-partner said in between is read, and not learned.
+All losses cover only the player's own tokens, wherever they are in a chat; the partner's messages
+are read but not learned.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ CLIP = 0.2
 
 
 class Example(NamedTuple):
-    """What is learned at once.
+    """One tokenised training example.
 
     Attributes:
-        chat: in tokens.
-        weight: how much it counts; below 0 to be said less.
+        chat: the chat in tokens.
+        weight: its weight; negative to make it less likely.
         worse: the chat to which it is preferred.
     """
 
@@ -31,14 +31,14 @@ class Example(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What is learned, and how.
+    """The training objective.
 
     Attributes:
-        loss: which.
-        kl: weight of the divergence from the reference, in nats a token.
-        beta: of direct preference optimisation: how strongly preferences bind to where it begins.
-        reference: a model to stay near to, if ``kl`` is above 0.
-        begun: the model as it was, for losses that compare with it.
+        loss: the loss.
+        kl: weight of the divergence from the reference, in nats per token.
+        beta: strength of the tie to the initial model in direct preference optimisation.
+        reference: the reference model if ``kl`` is above 0.
+        begun: the initial model, for losses that compare with it.
     """
 
     loss: Loss
@@ -51,47 +51,53 @@ class Learned(NamedTuple):
 def padded(examples: Sequence[Example], padding: int) -> dict[str, Any]:
     """A batch of tensors: chats, and behind them those to which they are preferred."""
     torch = import_module("torch")
-    chats = [one.chat for one in examples] + [one.worse for one in examples if one.worse]
-    longest = max(len(one.ids) for one in chats)
+    chats = [example.chat for example in examples] + [
+        example.worse for example in examples if example.worse
+    ]
+    longest = max(len(chat.ids) for chat in chats)
 
-    def filled(rows: Sequence[Sequence[int]], rest: int) -> Any:
-        return torch.tensor([[*row, *[rest] * (longest - len(row))] for row in rows])
+    def filled(rows: Sequence[Sequence[int]], fill: int) -> Any:
+        return torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows])
 
     return {
-        "input_ids": filled([one.ids for one in chats], padding),
-        "attention_mask": filled([[1] * len(one.ids) for one in chats], 0),
-        "labels": filled([one.labels for one in chats], IGNORED),
-        "weight": torch.tensor([one.weight for one in examples]),
+        "input_ids": filled([chat.ids for chat in chats], padding),
+        "attention_mask": filled([[1] * len(chat.ids) for chat in chats], 0),
+        "labels": filled([chat.labels for chat in chats], IGNORED),
+        "weight": torch.tensor([example.weight for example in examples]),
     }
 
 
-def loss_of(model: Any, batch: dict[str, Any], how: Learned) -> Any:
-    """The loss of a batch, to be made small."""
+def loss_of(model: Any, batch: dict[str, Any], objective: Learned) -> Any:
+    """Return the loss of a batch."""
     torch = import_module("torch")
     labels, weight = batch["labels"][:, 1:], batch["weight"]
     inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
     own = labels != IGNORED
-    logs = _logs(model, inputs)
-    said = _said(logs, labels)
+    log_probabilities = _logs(model, inputs)
+    token_logs = _said(log_probabilities, labels)
 
-    def before(other: Any) -> Any:
+    def before(reference: Any) -> Any:
         with torch.no_grad():
-            return _logs(other, inputs)
+            return _logs(reference, inputs)
 
     count = own.sum().clamp(min=1)
-    if how.loss == "dpo":
-        gained = (said - _said(before(how.begun), labels)).sum(dim=1)
-        better, worse = gained.chunk(2)
-        loss = -(torch.nn.functional.logsigmoid(how.beta * (better - worse)) * weight).mean()
-    elif how.loss == "grpo":
-        ratio = (said - _said(before(how.begun), labels)).exp()
-        held = ratio.clamp(1 - CLIP, 1 + CLIP)
-        loss = -(torch.minimum(ratio * weight[:, None], held * weight[:, None]) * own).sum() / count
+    if objective.loss == "dpo":
+        gains = (token_logs - _said(before(objective.begun), labels)).sum(dim=1)
+        better, worse = gains.chunk(2)
+        loss = -(torch.nn.functional.logsigmoid(objective.beta * (better - worse)) * weight).mean()
+    elif objective.loss == "grpo":
+        ratio = (token_logs - _said(before(objective.begun), labels)).exp()
+        clipped = ratio.clamp(1 - CLIP, 1 + CLIP)
+        loss = (
+            -(torch.minimum(ratio * weight[:, None], clipped * weight[:, None]) * own).sum() / count
+        )
     else:
-        loss = -(said * weight[:, None]).sum() / count
-    if how.kl:
-        apart = (logs.exp() * (logs - before(how.reference))).sum(dim=-1)
-        loss = loss + how.kl * (apart * own).sum() / count
+        loss = -(token_logs * weight[:, None]).sum() / count
+    if objective.kl:
+        divergence = (
+            log_probabilities.exp() * (log_probabilities - before(objective.reference))
+        ).sum(dim=-1)
+        loss = loss + objective.kl * (divergence * own).sum() / count
     return loss
 
 
@@ -100,10 +106,10 @@ def _logs(model: Any, inputs: dict[str, Any]) -> Any:
     return model(**inputs, use_cache=False).logits[:, :-1].float().log_softmax(dim=-1)
 
 
-def _said(logs: Any, labels: Any) -> Any:
-    """Those of the tokens that were said, 0 where none is learned, [chats, tokens]."""
+def _said(log_probabilities: Any, labels: Any) -> Any:
+    """Return the log-probabilities of labelled tokens, 0 for others; [chats, tokens]."""
     own = labels != IGNORED
-    return logs.gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1) * own
+    return log_probabilities.gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1) * own
 
 
 def learner(
@@ -111,29 +117,29 @@ def learner(
     arguments: Any,
     examples: Sequence[Example],
     padding: int,
-    how: Learned,
+    objective: Learned,
     callbacks: Sequence[Any],
 ) -> Any:
-    """A trainer of transformers that learns so."""
+    """Return a transformers trainer with this objective."""
     base = import_module("transformers").Trainer
 
     class Learner(base):  # type: ignore[misc, valid-type]
         def compute_loss(
             self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, **_: Any
         ) -> Any:
-            loss = loss_of(model, inputs, how)
+            loss = loss_of(model, inputs, objective)
             return (loss, {}) if return_outputs else loss
 
     def collate(rows: Sequence[Example]) -> dict[str, Any]:
         return padded(rows, padding)
 
-    made = Learner(
+    trainer = Learner(
         model=model, args=arguments, train_dataset=list(examples), data_collator=collate,
         callbacks=list(callbacks),
     )  # fmt: skip
-    for other in (how.reference, how.begun):
-        if other is not None:
-            other.to(made.args.device)
-    made.model_accepts_loss_kwargs = False  # the loss is a mean, of each part of a step
-    made.args.train_sampling_strategy = "random"  # others ask for columns
-    return made
+    for reference in (objective.reference, objective.begun):
+        if reference is not None:
+            reference.to(trainer.args.device)
+    trainer.model_accepts_loss_kwargs = False  # the loss is a mean, of each part of a step
+    trainer.args.train_sampling_strategy = "random"  # others ask for columns
+    return trainer

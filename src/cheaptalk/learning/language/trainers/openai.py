@@ -1,8 +1,8 @@
-"""Fine-tuning at OpenAI: a file of chats goes up, a job is waited for, a model has a name.
+"""Fine-tuning at OpenAI: upload chats, submit a job, and wait for the model.
 
-As its `API reference <https://platform.openai.com/docs/api-reference/fine-tuning>`_ has it; any
-server that speaks so will do. What was begun is noted in a file, so that a training that was
-stopped waits for the same job, and none is paid for twice.
+Implements OpenAI's `API <https://platform.openai.com/docs/api-reference/fine-tuning>`_; any
+compatible server works. Progress is saved in a file, so that a stopped training continues with the
+same job, which is paid for only once.
 """
 
 import asyncio
@@ -16,29 +16,29 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from msgspec import Struct
 from pydantic import Field
 
+from cheaptalk.atomic_files import read_whole, whole_file
 from cheaptalk.calls.event_loop import drive
 from cheaptalk.learning.language.trainers.trainer import (
-    Lesson,
     Loss,
     Messages,
     Progress,
     Step,
+    TrainingExample,
     TrainingFailed,
 )
 from cheaptalk.models.http.endpoint import Endpoint, Listed, Page
 from cheaptalk.models.http.failures import EndpointTrouble
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.rules import Value
-from cheaptalk.whole_files import read_whole, whole_file
 
 FEWEST = 10
-"""Chats that OpenAI learns from at least."""
+"""OpenAI's minimum number of chats."""
 LOST = 20
-"""Requests in a row that may fail for reasons that pass, before it is given up."""
+"""Maximum number of consecutive requests with a temporary failure."""
 TAG = "cheaptalk"
-"""The key of a job's metadata that holds our tag."""
+"""The key of a job's metadata that contains the training's tag."""
 BROKEN = {"failed": "failed", "cancelled": "was cancelled"}
-"""States in which a job ended without a model, and how that is said."""
+"""Final states without a model, with their descriptions."""
 
 T = TypeVar("T")
 
@@ -49,22 +49,22 @@ class OpenAITraining(Value):
 
     trainer: Literal["openai"] = "openai"
     epochs: int = Field(default=3, ge=1)
-    """How often every chat is learned from."""
+    """Number of passes over the chats."""
     batch: int = Field(default=1, ge=1)
-    """Chats of a step."""
+    """Chats per step."""
     rate: float = Field(default=8.0, gt=0)
-    """By how much the provider's own learning rate is multiplied."""
+    """Multiplier of the provider's learning rate."""
     suffix: str | None = Field(default=None, max_length=64)
-    """What a model's name ends in."""
+    """Suffix of the model's name."""
     seed: int = 0
-    """Of the order of chats, as far as the provider heeds it."""
+    """Seed of the order of chats, if the provider supports it."""
     poll: float = Field(default=30.0, gt=0)
-    """Seconds between two looks at a job."""
+    """Seconds between polls of a job."""
 
     def train(
         self,
         model: str,
-        lessons: Sequence[Lesson],
+        training_examples: Sequence[TrainingExample],
         out: Path,
         progress: Progress | None = None,
         *,
@@ -81,11 +81,11 @@ class OpenAITraining(Value):
         Raises:
             TrainingFailed: there are too few chats, the provider refuses, or the job failed.
         """
-        if loss != "cloning" or any(one.weight != 1 for one in lessons):
+        if loss != "cloning" or any(example.weight != 1 for example in training_examples):
             raise TrainingFailed(
                 "a training at OpenAI clones, every chat alike; take learn: cloning"
             )
-        chats = [one.chat for one in lessons]
+        chats = [example.chat for example in training_examples]
         if len(chats) < FEWEST:
             raise TrainingFailed(
                 f"a training at OpenAI takes {FEWEST} chats at least, and there are {len(chats)}"
@@ -95,35 +95,35 @@ class OpenAITraining(Value):
         return str(note.known["model"])
 
     def player(self, model: str) -> str:
-        """The model string under which it plays: its own."""
+        """Return the model string under which the model plays: its own."""
         return model
 
     def ready(self, model: str) -> None:
-        """Nothing: the provider has it."""
+        """Do nothing: the provider serves the model."""
 
 
 class Note:
-    """What is known of a job, in a file: ``tag``, ``file``, ``job`` and ``model``."""
+    """A file with the state of a job: ``tag``, ``file``, ``job`` and ``model``."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
         self.known: dict[str, Any] = json.loads(read_whole(file)) if file.exists() else {}
 
-    def add(self, **more: str) -> None:
-        """Note it before anything else is done."""
-        self.known |= more
-        with whole_file(self.file) as written:
-            written.write(json.dumps(self.known, indent=2) + "\n")
+    def add(self, **entries: str) -> None:
+        """Save entries immediately."""
+        self.known |= entries
+        with whole_file(self.file) as file:
+            file.write(json.dumps(self.known, indent=2) + "\n")
 
 
 class Problem(Struct):
-    """Why a job failed."""
+    """The reason why a job failed."""
 
     message: str | None = None
 
 
 class Job(Listed):
-    """A job, as far as it is known."""
+    """A fine-tuning job."""
 
     status: str = "unknown"
     fine_tuned_model: str | None = None
@@ -132,13 +132,13 @@ class Job(Listed):
 
 
 class Event(Listed):
-    """What a job tells of itself."""
+    """An event of a job."""
 
     data: dict[str, Any] | None = None
 
 
-class Asked(NamedTuple):
-    """A training, and where it is asked for."""
+class FineTuningRequest(NamedTuple):
+    """A training with its server."""
 
     name: ModelName
     server: Endpoint
@@ -156,98 +156,98 @@ async def _train(
     if "model" in note.known:
         return
     name = ModelName.parse(model)
-    asked = Asked(name, Endpoint(name, {}), settings, note)
+    request = FineTuningRequest(name, Endpoint(name, {}), settings, note)
     try:
         if "job" not in note.known:
-            await _begin(asked, chats)
-        made = await _waited(asked, progress)
+            await _begin(request, chats)
+        model_name = await _waited(request, progress)
     except EndpointTrouble as trouble:
         raise TrainingFailed(f"{model} was not trained: {trouble}") from None
     finally:
-        await asked.server.close()
-    note.add(model=f"{name.provider}/{made}" + ("" if name.at_home else f"@{name.url}"))
+        await request.server.close()
+    note.add(model=f"{name.provider}/{model_name}" + ("" if name.at_home else f"@{name.url}"))
 
 
-async def _begin(asked: Asked, chats: Sequence[Messages]) -> None:
-    """Submit the job once, however often it takes."""
-    note = asked.note
-    fresh = "tag" not in note.known
-    if fresh:
+async def _begin(request: FineTuningRequest, chats: Sequence[Messages]) -> None:
+    """Submit the job exactly once, with retries."""
+    note = request.note
+    is_new = "tag" not in note.known
+    if is_new:
         note.add(tag=secrets.token_hex(8))
     if "file" not in note.known:
-        lines = [json.dumps({"messages": list(one)}, ensure_ascii=False) for one in chats]
+        lines = [json.dumps({"messages": list(chat)}, ensure_ascii=False) for chat in chats]
         file = "\n".join(lines).encode()
-        upload = partial(asked.server.upload, file, note.known["tag"], "fine-tune")
-        note.add(file=await _patient(asked, upload))
+        upload = partial(request.server.upload, file, note.known["tag"], "fine-tune")
+        note.add(file=await _patient(request, upload))
 
     async def submitted() -> str:
-        nonlocal fresh
-        known = None if fresh else await _found(asked)
-        fresh = False
-        return known or (await asked.server.post(Job, "fine_tuning/jobs", json=_job(asked))).id
+        nonlocal is_new
+        job = None if is_new else await _found(request)
+        is_new = False
+        return job or (await request.server.post(Job, "fine_tuning/jobs", json=_job(request))).id
 
-    note.add(job=await _patient(asked, submitted))
+    note.add(job=await _patient(request, submitted))
 
 
-def _job(asked: Asked) -> dict[str, Any]:
-    """What is asked for."""
-    settings, known = asked.settings, asked.note.known
-    settled = {
+def _job(request: FineTuningRequest) -> dict[str, Any]:
+    """Return the body of the job's request."""
+    settings, known = request.settings, request.note.known
+    hyperparameters = {
         "n_epochs": settings.epochs, "batch_size": settings.batch,
         "learning_rate_multiplier": settings.rate,
     }  # fmt: skip
     return {
-        "model": asked.name.model, "training_file": known["file"], "seed": settings.seed,
+        "model": request.name.model, "training_file": known["file"], "seed": settings.seed,
         "metadata": {TAG: known["tag"]},
-        "method": {"type": "supervised", "supervised": {"hyperparameters": settled}},
+        "method": {"type": "supervised", "supervised": {"hyperparameters": hyperparameters}},
     } | ({"suffix": settings.suffix} if settings.suffix else {})  # fmt: skip
 
 
-async def _patient(asked: Asked, ask: Callable[[], Awaitable[T]]) -> T:
-    """What a request brings, which is made again while its trouble may pass."""
-    for left in reversed(range(LOST)):
+async def _patient(request: FineTuningRequest, send: Callable[[], Awaitable[T]]) -> T:
+    """Send a request, and retry it after temporary failures."""
+    for remaining in reversed(range(LOST)):
         try:
-            return await ask()
+            return await send()
         except EndpointTrouble as trouble:
-            if not trouble.again or not left:
+            if not trouble.again or not remaining:
                 raise
-        await asyncio.sleep(asked.settings.poll)
+        await asyncio.sleep(request.settings.poll)
     raise AssertionError
 
 
-async def _found(asked: Asked) -> str | None:
-    """The job with our tag, if it was submitted."""
-    async for job in asked.server.listed(Page[Job], "fine_tuning/jobs", "after"):
-        if (job.metadata or {}).get(TAG) == asked.note.known["tag"]:
+async def _found(request: FineTuningRequest) -> str | None:
+    """Return the id of the job with this training's tag, if it was submitted."""
+    async for job in request.server.listed(Page[Job], "fine_tuning/jobs", "after"):
+        if (job.metadata or {}).get(TAG) == request.note.known["tag"]:
             return job.id
     return None
 
 
-async def _waited(asked: Asked, progress: Progress | None) -> str:
-    """Wait until a job has ended; what the provider calls its model."""
-    path = f"fine_tuning/jobs/{asked.note.known['job']}"
+async def _waited(request: FineTuningRequest, progress: Progress | None) -> str:
+    """Wait until a job has ended and return the provider's name of its model."""
+    path = f"fine_tuning/jobs/{request.note.known['job']}"
     while True:
-        job = await _patient(asked, lambda: asked.server.get(Job, path))
+        job = await _patient(request, lambda: request.server.get(Job, path))
         if job.status == "succeeded" and job.fine_tuned_model:
             return job.fine_tuned_model
         if job.status in BROKEN:
-            why = f": {job.error.message}" if job.error and job.error.message else ""
+            reason = f": {job.error.message}" if job.error and job.error.message else ""
             raise TrainingFailed(
-                f"the job {job.id} {BROKEN[job.status]}{why}; to train anew, remove "
-                f"{asked.note.file}"
+                f"the job {job.id} {BROKEN[job.status]}{reason}; to train anew, remove "
+                f"{request.note.file}"
             )
         if progress is not None:
-            await _tell(asked, path, progress)
-        await asyncio.sleep(asked.settings.poll)
+            await _tell(request, path, progress)
+        await asyncio.sleep(request.settings.poll)
 
 
-async def _tell(asked: Asked, path: str, progress: Progress) -> None:
-    """Tell of the latest step of a job."""
-    page = await _patient(asked, lambda: asked.server.get(Page[Event], f"{path}/events"))
+async def _tell(request: FineTuningRequest, path: str, progress: Progress) -> None:
+    """Report the latest step of a job."""
+    page = await _patient(request, lambda: request.server.get(Page[Event], f"{path}/events"))
     for event in page.data:
-        told = event.data or {}
-        if "step" in told and "train_loss" in told:
-            steps = int(told["step"])
-            total = int(told.get("total_steps") or steps)
-            progress(Step(steps, total, float(told["train_loss"])))
+        data = event.data or {}
+        if "step" in data and "train_loss" in data:
+            steps = int(data["step"])
+            total = int(data.get("total_steps") or steps)
+            progress(Step(steps, total, float(data["train_loss"])))
             return

@@ -1,4 +1,4 @@
-"""What trainers have in common."""
+"""The common interface of trainers of language models."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,12 +10,12 @@ Messages: TypeAlias = Sequence[Mapping[str, str]]
 """A chat: role and content of each message; what the assistant says is learned."""
 
 
-class Lesson(NamedTuple):
-    """What is learned at once.
+class TrainingExample(NamedTuple):
+    """One training example.
 
     Attributes:
-        chat: what the assistant says in it is learned.
-        weight: how much it counts; below 0 to be said less.
+        chat: a chat; the assistant's messages are learned.
+        weight: its weight; negative to make it less likely.
         worse: a chat to which it is preferred.
     """
 
@@ -27,11 +27,11 @@ class Lesson(NamedTuple):
 Loss: TypeAlias = Literal["cloning", "dpo", "grpo"]
 """Cross-entropy, weighted; direct preference optimisation (Rafailov and others 2023), of a better
 and a worse chat; or group-relative policy optimisation (Shao and others 2024), weighted by how much
-better a chat is than others on the same deal."""
+better a chat is than others on the same instance."""
 
 
 class TrainingFailed(CheaptalkError):
-    """A model could not be trained; no model was written."""
+    """A model could not be trained; none was written."""
 
 
 class Step(NamedTuple):
@@ -51,12 +51,12 @@ Progress = Callable[[Step], None]
 
 
 class Trainer(Protocol):
-    """What makes a model of another one and of chats; its fields are how it does so."""
+    """A trainer of language models; its fields are its settings."""
 
     def train(
         self,
         model: str,
-        lessons: Sequence[Lesson],
+        training_examples: Sequence[TrainingExample],
         out: Path,
         progress: Progress | None = None,
         *,
@@ -76,7 +76,7 @@ class Trainer(Protocol):
         """
 
     def player(self, model: str) -> str:
-        """The model string under which such a model plays."""
+        """Return the model string under which the model plays."""
 
     def ready(self, model: str) -> None:
         """Make sure that it can be asked under this name.

@@ -1,1 +1,1 @@
-"""Recorded games of GAMA-Bench, played again by our rules."""
+"""Import of recorded GAMA-Bench games, replayed with cheaptalk's rules."""

@@ -1,4 +1,4 @@
-"""What all files of GAMA hold: settings, rounds and players, each checked."""
+"""Contents shared by all GAMA files: validated settings, rounds and players."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,27 +7,27 @@ from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from cheaptalk.papers.gama.importer.names import FileName, is_exacter
-from cheaptalk.records.imports.intake import Unfit
+from cheaptalk.records.imports.importing import Unfit
 from cheaptalk.rules import numbered
 
-FEWEST = 2
-"""Players without whom there is no game."""
+MIN_PLAYERS = 2
+"""The minimum number of players of a game."""
 PERSON = "user"
-"""What stands for a model where a person played."""
+"""The name that is recorded for a person instead of a model."""
 
 
 RecordedAnswer: TypeAlias = tuple[str, Mapping[str, Any], str]
-"""Who gave an answer, the action's fields, and where it stands in the file."""
+"""The seat, the fields of the action, and the location in the file."""
 
 
 class GamaModel(BaseModel):
-    """A part of a file; what is unknown, missing or of another type is refused."""
+    """A part of a file; unknown or missing fields and other types are rejected."""
 
     model_config = ConfigDict(strict=True, extra="forbid", protected_namespaces=())
 
 
 class Meta(GamaModel):
-    """The settings that all games have."""
+    """Settings shared by all games."""
 
     name_exp: str
     player_num: int
@@ -37,7 +37,7 @@ class Meta(GamaModel):
 
 
 class GamaMessage(GamaModel):
-    """A message of a conversation with a model; from one provider it comes in parts."""
+    """A message of a conversation with a model; one provider splits it into parts."""
 
     role: str
     content: str = ""
@@ -45,7 +45,7 @@ class GamaMessage(GamaModel):
 
     @property
     def text(self) -> str:
-        """What was said."""
+        """The complete text of the message."""
         return self.content or "".join(self.parts)
 
 
@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 
 class GamaPlayer(GamaModel, Generic[T]):
-    """A player, who made choices of type T."""
+    """A player with choices of type T."""
 
     model: str | None = Field(default=None, min_length=1)
     id: str
@@ -63,7 +63,7 @@ class GamaPlayer(GamaModel, Generic[T]):
 
 
 def is_special(model: str) -> bool:
-    """Whether a model's name stands for a person, or for answers that are given beforehand."""
+    """Return whether a model name denotes a person or predefined answers."""
     return model == PERSON or model.startswith("specified")
 
 
@@ -73,49 +73,54 @@ P = TypeVar("P", bound=GamaPlayer[Any])
 
 
 class GamaFile(GamaModel, Generic[S, R, P]):
-    """A recorded game: a file of one kind, by its settings, its rounds and its players."""
+    """A recorded game, with its settings, rounds and players."""
 
     game: ClassVar[str]
-    """What we call the game."""
+    """The name of the game in cheaptalk."""
 
     meta: S
     round_records: list[R]
     player_data: list[P]
 
     @property
-    def places(self) -> list[str]:
-        """Our names of the players: GAMA's player_0 is player_1."""
+    def seats(self) -> list[str]:
+        """The seats of the players: GAMA's player_0 is player_1."""
         return list(numbered("player", len(self.player_data)))
 
     @classmethod
-    def told_elsewhere(cls, name: FileName, folder: str) -> dict[str, Any]:
-        """The settings that a file may lack, as far as its name or its folder tells them."""
+    def inferred_settings(cls, name: FileName, folder: str) -> dict[str, Any]:
+        """Return settings that a file may lack, as far as its name or folder contains them."""
         return {}
 
     def models(self, named: str | None) -> list[str]:
-        """The players' models as they are recorded.
+        """Return the players' recorded models.
 
-        The name in the settings counts before a player's own, unless this is more exact or no
-        model; the file's name where neither is there.
+        The name in the settings takes precedence over a player's own, unless the latter is more
+        exact or not a model. The name in the file name is used if neither is present.
 
         Args:
-            named: the model in the file's name.
+            named: the model in the file name.
 
         Raises:
-            Unfit: a model stands nowhere.
+            Unfit: a model is missing.
         """
-        found = []
+        recorded = []
         for number, player in enumerate(self.player_data):
             own, model = player.model, self.meta.models
             if own and (model is None or is_special(own) or is_exacter(own, model)):
                 model = own
             if model is None and named is None:
-                raise Unfit(f'"player_data.{number}.model": is missing, and no name tells it')
-            found.append(model or str(named))
-        return found
+                raise Unfit(
+                    f'"player_data.{number}.model": missing here, in the settings and in the '
+                    "file name"
+                )
+            recorded.append(model or str(named))
+        return recorded
 
     def other_models(self) -> Iterator[tuple[str, str]]:
-        """Models that the settings and a player name apart: that which counts, and the other."""
+        """Yield models that settings and players name differently: the one in the settings, the
+        other.
+        """
         of_all = self.meta.models
         for player in self.player_data:
             own = player.model
@@ -126,25 +131,25 @@ class GamaFile(GamaModel, Generic[S, R, P]):
                 yield of_all, own
 
     def check(self) -> None:
-        """See that the parts of the file agree with each other.
+        """Check that the parts of the file agree.
 
         Raises:
-            Unfit: they do not.
+            Unfit: they don't.
         """
         if not self.round_records:
-            raise Unfit('"round_records": is empty')
-        if len(self.player_data) < FEWEST:
-            raise Unfit(f'"player_data": holds fewer than {FEWEST} players')
+            raise Unfit('"round_records": must not be empty')
+        if len(self.player_data) < MIN_PLAYERS:
+            raise Unfit(f'"player_data": must contain at least {MIN_PLAYERS} players')
         agree("player_data", f"{len(self.player_data)} players", f"{self.meta.player_num} players")
         for number, player in enumerate(self.player_data):
             agree(f"player_data.{number}.id", player.id, f"player_{number}")
 
-    def place(self, id_: str, field: str) -> str:
-        """Our name of a player.
+    def seat_of(self, id_: str, field: str) -> str:
+        """Return a player's seat.
 
         Args:
-            id_: what GAMA calls it, its number or ``player_`` and its number.
-            field: where that stands, for the error.
+            id_: GAMA's name for it: its number, or ``player_`` and its number.
+            field: the name of the field, for the error.
 
         Raises:
             Unfit: there is no such player.
@@ -152,34 +157,34 @@ class GamaFile(GamaModel, Generic[S, R, P]):
         number = id_.removeprefix("player_")
         if number not in map(str, range(len(self.player_data))):
             raise Unfit(f'"{field}": there is no player "{id_}"')
-        return self.places[int(number)]
+        return self.seats[int(number)]
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
-        """The parameters of our game."""
+        """Return the parameters of the game in cheaptalk."""
 
-    def deal(self) -> dict[str, Any]:
-        """What nature decided."""
+    def instance(self) -> dict[str, Any]:
+        """Return the recorded random draws."""
         return {}
 
     @abstractmethod
     def answers(self) -> Iterator[RecordedAnswer]:
-        """The answers, in the order of the questions."""
+        """Yield the answers, in the order of the requests."""
 
     def unused(self) -> dict[str, Any]:
-        """What our record has no other place for, settings and prompts aside."""
+        """Return data that have no other place in the record, without settings and prompts."""
         return {}
 
     def notes(self) -> Iterable[str]:
-        """What was read otherwise than it is written, each time that it was."""
+        """Return a note for each value that was converted."""
         return ()
 
 
-def agree(field: str, found: object, expected: object) -> None:
-    """See that a field holds what the rest of the file demands.
+def agree(field: str, value: object, expected: object) -> None:
+    """Check that a field has the value that the rest of the file requires.
 
     Raises:
-        Unfit: it does not.
+        Unfit: it doesn't.
     """
-    if found != expected:
-        raise Unfit(f'"{field}": is {found}; by the rest of the file {expected}')
+    if value != expected:
+        raise Unfit(f'"{field}": is {value}; expected {expected} from the rest of the file')

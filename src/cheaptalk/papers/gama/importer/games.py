@@ -1,4 +1,4 @@
-"""GAMA's eight games as their files hold them: six in which all choose at once, two by turns."""
+"""File formats of GAMA's eight games: six with simultaneous choices, two with alternating turns."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,16 +17,16 @@ from cheaptalk.papers.gama.importer.files import (
     agree,
 )
 from cheaptalk.papers.gama.importer.names import FileName
-from cheaptalk.records.imports.intake import Unfit
-from cheaptalk.rules import game_box
+from cheaptalk.records.imports.importing import Unfit
+from cheaptalk.rules import get_game
 from cheaptalk.rules.errors import shown
 
 CHEAP, COSTLY = "cheap", "costly"
-"""The dishes; GAMA let any other word pass, and charged and reported it as the costly dish."""
+"""The dishes; GAMA accepted any other word, and charged and reported it as the costly dish."""
 
 
 class Round(GamaModel):
-    """A round; its results are narrowed by each game."""
+    """A round, with the results defined by each game."""
 
     responses: list[Any]
 
@@ -35,13 +35,13 @@ C = TypeVar("C", bound=Round)
 
 
 class Rounds(GamaFile[S, C, P]):
-    """A game of this kind, whose settings stand under our names of the game's parameters.
+    """A game with simultaneous choices; its settings have the names of cheaptalk's parameters.
 
-    Who chose what stands with the players: some games shuffled the choices of a round in place.
+    Choices are read from the players, because some games shuffled the choices of a round in place.
     """
 
     key: ClassVar[str]
-    """What the choice is called in an answer."""
+    """The name of the choice in an answer."""
 
     def check(self) -> None:
         super().check()
@@ -54,12 +54,12 @@ class Rounds(GamaFile[S, C, P]):
             written = [player.records[number] for player in self.player_data]
             field = f"round_records.{number}"
             agree(f"{field}.responses", sorted(round_.responses, key=str), sorted(written, key=str))
-            choices = [self.choice(one) for one in written]
+            choices = [self.choice(value) for value in written]
             for name, expected in self.results(number, choices).items():
-                found = getattr(round_, name)
-                if isinstance(found, float):
-                    found, expected = round(found, 9), round(expected, 9)
-                agree(f"{field}.{name}", found, expected)
+                recorded = getattr(round_, name)
+                if isinstance(recorded, float):
+                    recorded, expected = round(recorded, 9), round(expected, 9)
+                agree(f"{field}.{name}", recorded, expected)
             for index, gain in enumerate(self.gains(number, choices)):
                 utility = self.player_data[index].utility
                 field = f"player_data.{index}.utility"
@@ -68,25 +68,25 @@ class Rounds(GamaFile[S, C, P]):
 
     def parameters(self) -> dict[str, Any]:
         size = {"players": len(self.player_data), "rounds": len(self.round_records)}
-        told = size | {"limits": False} | dict(self.meta)
-        known = game_box(self.game).rules.model_fields
-        return {name: value for name, value in told.items() if name in known}
+        values = size | {"limits": False} | dict(self.meta)
+        fields = get_game(self.game).rules.model_fields
+        return {name: value for name, value in values.items() if name in fields}
 
     def choice(self, written: Any) -> Any:
-        """A choice in our words."""
+        """Convert a recorded choice."""
         return written
 
     @abstractmethod
     def results(self, number: int, choices: Sequence[Any]) -> dict[str, Any]:
-        """What these choices make of the fields of a round, by name."""
+        """Return the fields of a round that follow from these choices, by name."""
 
     def gains(self, number: int, choices: Sequence[Any]) -> Sequence[float]:
-        """What these choices bring each player as GAMA records it; empty where chance decides."""
+        """Return each player's recorded gain from these choices; empty if it depends on chance."""
         return ()
 
     def answers(self) -> Iterator[RecordedAnswer]:
         for number in range(len(self.round_records)):
-            for index, seat in enumerate(self.places):
+            for index, seat in enumerate(self.seats):
                 chosen = self.choice(self.player_data[index].records[number])
                 yield seat, {self.key: chosen}, f"player_data.{index}.records.{number}"
 
@@ -120,7 +120,7 @@ class Guess(Rounds[_GuessMeta, _GuessRound, GamaPlayer[int]]):
 
 
 MODES = ("implicit", "explicit")
-"""Names of folders, too."""
+"""Also names of folders."""
 
 
 class _BarMeta(Meta):
@@ -146,7 +146,7 @@ class Bar(Rounds[_BarMeta, _BarRound, GamaPlayer[Literal["go", "stay"]]]):
     key = "decision"
 
     @classmethod
-    def told_elsewhere(cls, name: FileName, folder: str) -> dict[str, Any]:
+    def inferred_settings(cls, name: FileName, folder: str) -> dict[str, Any]:
         mode = name.mode or (folder if folder in MODES else None)
         return {"mode": mode} if mode else {}
 
@@ -199,7 +199,7 @@ class _Giver(GamaPlayer[int]):
 
 
 class Goods(Rounds[_GoodsMeta, _GoodsRound, _Giver]):
-    """Public goods; the recorded utility leaves out the share of the pot."""
+    """Public goods; the recorded utility excludes the share of the pot."""
 
     game = "public_goods"
     key = "tokens_contributed"
@@ -235,9 +235,11 @@ class Diners(Rounds[_DinersMeta, _DinersRound, GamaPlayer[str]]):
         try:
             super().check()
         except Unfit as error:
-            words = ", ".join(dict.fromkeys(shown(odd[self.key]) for odd in self._odd()))
-            odd = f"; orders other than cheap and costly, which count as costly: {words}"
-            raise Unfit(f"{error}{odd if words else ''}") from None
+            words = ", ".join(
+                dict.fromkeys(shown(order[self.key]) for order in self._unknown_orders())
+            )
+            note = f"; orders other than cheap and costly, which count as costly: {words}"
+            raise Unfit(f"{error}{note if words else ''}") from None
 
     def choice(self, written: str) -> str:
         return CHEAP if written == CHEAP else COSTLY
@@ -253,15 +255,18 @@ class Diners(Rounds[_DinersMeta, _DinersRound, GamaPlayer[str]]):
         return [worth[choice] - part for choice in choices]
 
     def unused(self) -> dict[str, Any]:
-        """Orders that were counted as a costly dish under another word."""
-        words = list(self._odd())
+        """Return orders with another word that counted as a costly dish."""
+        words = list(self._unknown_orders())
         return {"counted_as_costly": words} if words else {}
 
     def notes(self) -> Iterable[str]:
-        return [f"{shown(odd[self.key])} counted as the costly dish" for odd in self._odd()]
+        return [
+            f"{shown(order[self.key])} counted as the costly dish"
+            for order in self._unknown_orders()
+        ]
 
-    def _odd(self) -> Iterator[dict[str, Any]]:
-        for seat, player in zip(self.places, self.player_data, strict=True):
+    def _unknown_orders(self) -> Iterator[dict[str, Any]]:
+        for seat, player in zip(self.seats, self.player_data, strict=True):
             for number, word in enumerate(player.records):
                 if word not in (CHEAP, COSTLY):
                     yield {"request": number, "seat": seat, self.key: word}
@@ -293,8 +298,10 @@ class Auction(Rounds[_AuctionMeta, _AuctionRound, GamaPlayer[int]]):
         return super().parameters() | {"price": self._price()}
 
     def _price(self) -> str:
-        """Whose bid the winners paid: as the settings have it, else as the rounds do."""
-        first = [one.bid_winner_payment == one.bid_winner_proposed for one in self.round_records]
+        """Return which bid the winners paid, from the settings or else the rounds."""
+        first = [
+            round_.bid_winner_payment == round_.bid_winner_proposed for round_ in self.round_records
+        ]
         mode = self.meta.mode or ("highest bid" if all(first) else "second highest bid")
         return "first" if mode == "highest bid" else "second"
 
@@ -306,16 +313,16 @@ class Auction(Rounds[_AuctionMeta, _AuctionRound, GamaPlayer[int]]):
             field = f"round_records.{number}"
             numbers = f"{len(round_.valuations)} numbers"
             agree(f"{field}.valuations", numbers, f"{len(self.player_data)} numbers")
-            bid = self.player_data[self.places.index(winner)].records[number]
+            bid = self.player_data[self.seats.index(winner)].records[number]
             agree(f"{field}.bid_winner_proposed", round_.bid_winner_proposed, bid)
 
     def _winners(self) -> list[str]:
         return [
-            self.place(round_.bid_winner, f"round_records.{number}.bid_winner")
+            self.seat_of(round_.bid_winner, f"round_records.{number}.bid_winner")
             for number, round_ in enumerate(self.round_records)
         ]
 
-    def deal(self) -> dict[str, Any]:
+    def instance(self) -> dict[str, Any]:
         return {
             "valuations": [round_.valuations for round_ in self.round_records],
             "precedence": [[winner] for winner in self._winners()],
@@ -327,8 +334,8 @@ class Auction(Rounds[_AuctionMeta, _AuctionRound, GamaPlayer[int]]):
         return {"bid_winner_proposed": highest, "bid_winner_payment": paid}
 
 
-CAP = 20
-"""Rounds after which a battle ends, however many are left; players are not told."""
+MAX_ROUNDS = 20
+"""The round after which a battle ends regardless of survivors; players don't know it."""
 MISS = "null"
 
 
@@ -348,55 +355,57 @@ class _Shot(GamaModel):
 
 
 class Battle(GamaFile[_BattleMeta, _Shot, GamaPlayer[str]]):
-    """Battle royale; a target is all that counted, whatever the action was called.
+    """Battle royale; only the target counted, regardless of the name of the action.
 
-    The rounds tell who shot at whom. The players' records do not agree with them everywhere: they
-    were read from the players' texts once more.
+    Shots are read from the rounds. The players' records partly disagree with them: they were parsed
+    again from the players' texts.
     """
 
     game = "battle_royale"
 
     def check(self) -> None:
         super().check()
-        living = self.places
+        living = self.seats
         for number, shot in enumerate(self.round_records):
             field = f"round_records.{number}"
             agree(f"{field}.responses", shot.responses, [shot.shot_player])
             agree(f"{field}.action", shot.action, "miss" if shot.shot_player == MISS else "shoot")
-            rates = [[f"player_{self.places.index(seat)}", self._rate(seat)] for seat in living]
+            rates = [[f"player_{self.seats.index(seat)}", self._rate(seat)] for seat in living]
             agree(f"{field}.initial_players", shot.initial_players, rates)
             if shot.out:
-                target = self.place(shot.shot_player, f"{field}.shot_player")
+                target = self.seat_of(shot.shot_player, f"{field}.shot_player")
                 if target not in living:
-                    raise Unfit(f'"{field}.out": player "{shot.shot_player}" was out before')
+                    raise Unfit(f'"{field}.out": player "{shot.shot_player}" was already out')
                 living.remove(target)
 
     def _rate(self, seat: str) -> int:
-        """A player's hit rate in percent: the later in order, the higher."""
-        return self.meta.base_hit_rate + self.meta.interval * self.places.index(seat)
+        """Return a player's hit rate in percent, which increases in the order of players."""
+        return self.meta.base_hit_rate + self.meta.interval * self.seats.index(seat)
 
     def parameters(self) -> dict[str, Any]:
-        rates = [self._rate(seat) / 100 for seat in self.places]
-        horizon = {"rounds": max(CAP, len(self.round_records)), "hidden": True}
+        rates = [self._rate(seat) / 100 for seat in self.seats]
+        horizon = {"rounds": max(MAX_ROUNDS, len(self.round_records)), "hidden": True}
         return {"hit_rates": rates, "horizon": horizon, "strict_targets": False}
 
-    def deal(self) -> dict[str, Any]:
+    def instance(self) -> dict[str, Any]:
         return {"hits": [shot.out for shot in self.round_records]}
 
     def answers(self) -> Iterator[RecordedAnswer]:
         for number, shot in enumerate(self.round_records):
             field = f"round_records.{number}"
-            seat = self.place(shot.player_shooting, f"{field}.player_shooting")
+            seat = self.seat_of(shot.player_shooting, f"{field}.player_shooting")
             missing = shot.shot_player == MISS
-            target = None if missing else self.place(shot.shot_player, f"{field}.shot_player")
+            target = None if missing else self.seat_of(shot.shot_player, f"{field}.shot_player")
             yield seat, {"action": shot.action, "target": target}, f"{field}.shot_player"
 
     def unused(self) -> dict[str, Any]:
-        """The players' records, where they are others than the shots of the rounds."""
-        shots: dict[str, list[str]] = {seat: [] for seat in self.places}
+        """Return the players' records if they differ from the shots of the rounds."""
+        shots: dict[str, list[str]] = {seat: [] for seat in self.seats}
         for shot in self.round_records:
-            shots[self.place(shot.player_shooting, "player_shooting")].append(shot.shot_player)
-        records = dict(zip(self.places, (one.records for one in self.player_data), strict=True))
+            shots[self.seat_of(shot.player_shooting, "player_shooting")].append(shot.shot_player)
+        records = dict(
+            zip(self.seats, (player.records for player in self.player_data), strict=True)
+        )
         return {} if records == shots else {"player_records": records}
 
 
@@ -433,9 +442,9 @@ class Pirates(GamaFile[_PirateMeta, _Ballot, GamaPlayer[Literal["accept", "rejec
     def answers(self) -> Iterator[RecordedAnswer]:
         for number, ballot in enumerate(self.round_records):
             field = f"round_records.{number}"
-            proposer, *voters = living = self.places[number:]
+            proposer, *voters = living = self.seats[number:]
             plan = dict(zip(living, ballot.gold_distribution, strict=True))
             yield proposer, {"proposal": plan}, f"{field}.gold_distribution"
-            for place, seat in enumerate(voters, start=1):
-                vote = {"decision": ballot.responses[place]}
-                yield seat, vote, f"{field}.responses.{place}"
+            for index, seat in enumerate(voters, start=1):
+                vote = {"decision": ballot.responses[index]}
+                yield seat, vote, f"{field}.responses.{index}"

@@ -1,8 +1,8 @@
-"""What the names of GAMA's files tell that the files do not: models, runs and treatments.
+"""Information in the names of GAMA's files: models, runs and treatments.
 
-A file is called ``[MODEL_]GAME[_MODE][_VERSION][_TAG].json``. A tag that is a number counts the
-runs of the default; any other is an experiment of the paper (section 4), whose temperature, phrase
-or persona stands nowhere else.
+A file name is ``[MODEL_]GAME[_MODE][_VERSION][_TAG].json``. A numeric tag counts the default runs;
+any other tag is an experiment of the paper (section 4), whose temperature, phrase or persona is
+recorded nowhere else.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 ALIASES = {"gpt-3.5-turbo": "gpt-3.5-turbo-0125", "gpt-4o": "gpt-4o-2024-08-06"}
-"""The versions that the paper played (section 3) where a file leaves them open."""
+"""The versions that the paper used (section 3), for files without a version."""
 Treatment = dict[str, str | float]
 TAGS: dict[str, Treatment] = {
     **{f"t{number}": {"temperature": number / 5} for number in range(6)},
@@ -21,28 +21,28 @@ TAGS: dict[str, Treatment] = {
 }  # fmt: skip
 """The treatments of Tables 5 and 7."""
 JAILBREAK = "jailbreak"
-"""What begins the tags of appendix H's runs."""
+"""The prefix of the tags of appendix H's runs."""
 SETTINGS = {
     "guessing_game": "r", "bar_game": "r", "divide_dollar": "g", "public_goods": "r",
     "diner_dilemma": "p", "sealed_bid_auction": "vr", "battle_royale": "h", "pirate_game": "g",
 }  # fmt: skip
-"""What GAMA calls its games, and what begins the tags of Table 8's settings of each."""
+"""GAMA's names of its games, and the prefix of the tags of each one's settings in Table 8."""
 _NAME = re.compile(
     rf"(?:(?P<model>.+?)[_-])?(?P<game>{'|'.join(SETTINGS)})"
     r"(?:_(?P<mode>implicit|explicit))?(?:_(?P<version>v\d))?(?:_(?P<tag>.+))?"
 )
 VERSION = re.compile(r"-\d{4}$")
-"""The digits that tell a model's versions apart."""
+"""The digits that distinguish a model's versions."""
 
 
 class FileName(NamedTuple):
-    """What a name tells; None where it does not.
+    """The parts of a file name; None if missing.
 
     Attributes:
         model: the model's name.
         game: the game, one of :data:`SETTINGS`.
         mode: the feedback of the bar.
-        version: of the prompts.
+        version: the version of the prompts.
         tag: the run, or the experiment.
     """
 
@@ -54,46 +54,47 @@ class FileName(NamedTuple):
 
     @classmethod
     def of(cls, name: str, inner: str = "") -> "FileName":
-        """What a file's name tells and, where it tells no game or no model, the name inside.
+        """Parse a file name and, if it lacks game or model, the name recorded in the file.
 
-        The name inside (``meta.name_exp``) is that of the whole experiment, often without the run:
-        of its version nothing follows.
+        The recorded name (``meta.name_exp``) is that of the whole experiment, often without the
+        run, so that its version is not used.
         """
         outer, within = (
-            cls(**found.groupdict()) if (found := _NAME.fullmatch(one)) else cls()
-            for one in (name, inner)
+            cls(**match.groupdict()) if (match := _NAME.fullmatch(text)) else cls()
+            for text in (name, inner)
         )
         if outer.game is None:
             return within._replace(version=None)
         return outer._replace(model=outer.model or within.model)
 
     def treatment(self, version: str) -> Treatment:
-        """How the players' settings differ from the paper's default; empty for its runs.
+        """Return the players' settings that differ from the paper's defaults; empty for default
+        runs.
 
         Args:
-            version: of the prompts, as the file has it. A name that tells no run is that of the
-                default among the versions of Table 6.
+            version: the file's version of the prompts. A file name with a version but without a run
+                is the default run in Table 6.
         """
-        found: Treatment = {}
+        settings: Treatment = {}
         if version != "v1" or (self.version and self.tag is None):
-            found["style"] = version
+            settings["style"] = version
         if self.tag and self.game and not re.fullmatch(r"[0-9]+", self.tag):
             kind = self.tag.rstrip("0123456789")
             number = self.tag.removeprefix(kind)
             if self.tag in TAGS:
-                found |= TAGS[self.tag]
+                settings |= TAGS[self.tag]
             elif number and kind in (SETTINGS[self.game], JAILBREAK):
-                found["experiment"] = JAILBREAK if kind == JAILBREAK else "settings"
+                settings["experiment"] = JAILBREAK if kind == JAILBREAK else "settings"
             else:
-                found["experiment"] = self.tag
-        return found
+                settings["experiment"] = self.tag
+        return settings
 
 
 def exact_model(recorded: str, named: str | None, aliases: Mapping[str, str]) -> str:
-    """A model's short name, with its version.
+    """Return a model's short name with its version.
 
-    Of a version in the file's name and one in the file, the first counts: the paper's own scores
-    are of files picked by their names.
+    The version in the file name takes precedence over the recorded one: the paper's own scores
+    select files by name.
 
     >>> exact_model("openai/gpt-4", "gpt-4-0125-preview", {})
     'gpt-4-0125-preview'
@@ -107,7 +108,7 @@ def exact_model(recorded: str, named: str | None, aliases: Mapping[str, str]) ->
 
 
 def is_exacter(name: str, other: str) -> bool:
-    """Whether a model's name tells a version that another name leaves open, or has otherwise.
+    """Return whether a model name has a version that another name lacks or states differently.
 
     >>> is_exacter("gpt-4-0613", "gpt-4"), is_exacter("gpt-4-0613", "gpt-4-0125")
     (True, True)

@@ -1,1 +1,1 @@
-"""The form by which a study is made: its fields, what they come to, and its pages."""
+"""The study form: its fields, the study that they describe, and its pages."""

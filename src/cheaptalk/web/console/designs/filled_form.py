@@ -1,4 +1,4 @@
-"""A study's form filled in with a study that there is already."""
+"""Fill in the study form from an existing study."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,68 +6,66 @@ from typing import Any
 
 from cheaptalk.players import ModelSeat, RosterEntry
 from cheaptalk.players.seats import SEATS
-from cheaptalk.rules import CheaptalkError, game_box
+from cheaptalk.rules import CheaptalkError, get_game
 from cheaptalk.studies.factors import CROSS, crossed_entries, uncrossed
 from cheaptalk.studies.study import GameGrid, Pairing, Sample, Study
 from cheaptalk.web.console.designs.parameter_fields import parameter_fields
 from cheaptalk.web.console.designs.people_fields import people_texts
-from cheaptalk.web.console.designs.seatings import own_seatings, people_seatings
+from cheaptalk.web.console.designs.seatings import people_seatings, self_seatings
 from cheaptalk.web.console.designs.step_rows import step_rows
 from cheaptalk.web.console.designs.study_fields import GameFields, PlayerFields, StudyFields
-from cheaptalk.web.console.designs.study_form import Unfit, first_of, study_from
+from cheaptalk.web.console.designs.study_form import InvalidForm, first_configuration, study_from
 from cheaptalk.yaml_files import as_block, as_yaml
 
 
 class NotExpressible(CheaptalkError):
-    """A study for which the form has no fields; the message says what it has, in a sentence."""
+    """The form cannot express a study; the message names the first obstacle."""
 
 
 def fields_from(study: Study) -> StudyFields:
-    """The form of a study, from which :func:`.study_from` makes an equal one.
+    """Return the form of a study, from which :func:`.study_from` builds an equal study.
 
-    A grid of a single value becomes a fixed one, which comes to the same matches.
+    A grid with a single value becomes a fixed parameter, which yields the same matches.
 
     Raises:
-        NotExpressible: the form cannot hold all that the study says.
+        NotExpressible: the form cannot express the study.
     """
-    if study.deals_from is not None:
-        raise NotExpressible(f'its deals are those of an earlier study, "{study.deals_from}"')
-    form = _filled(study)
+    if study.instances_from is not None:
+        raise NotExpressible(f'it uses the instances of an earlier study, "{study.instances_from}"')
+    form = _filled_form(study)
     try:
-        made = study_from(form)
-    except Unfit as error:
-        where, problem = next(iter(error.problems.items()))
-        raise NotExpressible(f"its {where or 'form'} would be refused: {problem}") from None
-    wanted, found = _plain(study), _plain(made)
-    for key, value in wanted.items():
-        if json.dumps(value) != json.dumps(found.get(key)):
-            raise NotExpressible(f"its {key} cannot be written in the fields of the form")
+        rebuilt = study_from(form)
+    except InvalidForm as error:
+        field, problem = next(iter(error.problems.items()))
+        raise NotExpressible(f"its {field or 'form'} is invalid: {problem}") from None
+    expected, actual = _comparable(study), _comparable(rebuilt)
+    for key, value in expected.items():
+        if json.dumps(value) != json.dumps(actual.get(key)):
+            raise NotExpressible(f"the form has no field for its {key}")
     return form
 
 
-def _plain(study: Study) -> dict[str, Any]:
-    """A study as data in which order counts but of codes, grids of a single value among what is
-    fixed.
-    """
+def _comparable(study: Study) -> dict[str, Any]:
+    """Return a study as sorted data for comparison, with single grid values as fixed ones."""
     data = study.written()
     if study.people is not None:
         data["people"] |= {"codes": dict(sorted(study.people.codes.items()))}
     for game in data["games"]:
         single = {name: values[0] for name, values in game["grid"].items() if len(values) == 1}
-        game["grid"] = {name: one for name, one in game["grid"].items() if name not in single}
+        game["grid"] = {name: values for name, values in game["grid"].items() if name not in single}
         game["fixed"] = dict(sorted((game["fixed"] | single).items()))
     return data
 
 
-def _filled(study: Study) -> StudyFields:
+def _filled_form(study: Study) -> StudyFields:
     budget = study.budget.model_dump(mode="json", exclude_defaults=True)
     dollars = budget.pop("dollars", None)
-    pairing, seatings = _pairing(study.pairing, study.players, _places(study.games))
+    pairing, seatings = _pairing(study.pairing, study.players, _seat_count(study.games))
     return StudyFields(
         name=study.name,
         description=study.description,
         seed=str(study.seed),
-        deals=str(study.deals),
+        instances=str(study.instances),
         repeats=str(study.repeats),
         pairing=pairing,
         seatings=seatings,
@@ -88,92 +86,92 @@ def _block(settings: Mapping[str, Any]) -> str:
     return as_block(dict(settings)) if settings else ""
 
 
-def _places(grids: list[GameGrid]) -> int:
-    """The places of the first game that follows the study's pairing."""
+def _seat_count(grids: list[GameGrid]) -> int:
+    """Return the number of seats of the first game that uses the study's pairing."""
     following = [grid for grid in grids if grid.pairing is None]
-    return len(first_of((following or grids)[0]).places)
+    return len(first_configuration((following or grids)[0]).seats)
 
 
 def _pairing(
-    pairing: Pairing | Sample, players: Mapping[str, RosterEntry], places: int
+    pairing: Pairing | Sample, players: Mapping[str, RosterEntry], seat_count: int
 ) -> tuple[str, str]:
-    """A pairing as it is chosen, and its seatings where they are listed."""
+    """Return the choice of pairing and the listed seatings."""
     if isinstance(pairing, Sample):
         return "all", ""
-    if pairing == "self" and own_seatings(players, places):
+    if pairing == "self" and self_seatings(players, seat_count):
         return "self_all", ""
     if not isinstance(pairing, list):
         return pairing, ""
-    if pairing == own_seatings(players, places) != []:
+    if pairing == self_seatings(players, seat_count) != []:
         return "self", ""
-    if pairing == people_seatings(players, places):
+    if pairing == people_seatings(players, seat_count):
         return "people", ""
     return "listed", "\n".join(map(as_yaml, pairing))
 
 
 def _game(grid: GameGrid, players: Mapping[str, RosterEntry]) -> GameFields:
-    """What varies comes first, in the order of the grid; then what is fixed, and all others."""
-    known = parameter_fields(game_box(grid.game).rules)
-    written = grid.grid | {name: [value] for name, value in grid.fixed.items()}
-    values = {name: known[name].texts(values) for name, values in written.items()}
-    values |= {name: [] for name in known if name not in written}
+    """Return a game with its grid first, in order, then fixed values, then the other parameters."""
+    fields = parameter_fields(get_game(grid.game).rules)
+    settings = grid.grid | {name: [value] for name, value in grid.fixed.items()}
+    values = {name: fields[name].texts(values) for name, values in settings.items()}
+    values |= {name: [] for name in fields if name not in settings}
     pairing, seatings = "", ""
     if grid.pairing is not None:
-        pairing, seatings = _pairing(grid.pairing, players, len(first_of(grid).places))
+        pairing, seatings = _pairing(grid.pairing, players, len(first_configuration(grid).seats))
     return GameFields(
         game=grid.game,
         values=values,
         cases="" if grid.cases == [{}] else "\n".join(map(as_yaml, grid.cases)),
         pairing=pairing,
         seatings=seatings,
-        deals="" if grid.deals is None else str(grid.deals),
+        instances="" if grid.instances is None else str(grid.instances),
     )
 
 
 def _players(study: Study) -> Iterator[PlayerFields]:
-    """Yield a row for each player, and one for all players of a crossed entry."""
+    """Yield one row per player, or per crossed entry."""
     settings = {label: _settings(entry) for label, entry in study.players.items()}
-    rows = {label: (label, written) for label, written in settings.items()}
+    rows = {label: (label, row) for label, row in settings.items()}
     for entry in crossed_entries(study.factors):
-        written = uncrossed(entry, settings, study.factors)
-        if entry.label and written is not None:
-            rows |= dict.fromkeys(entry.players, (entry.label, written))
+        row = uncrossed(entry, settings, study.factors)
+        if entry.label and row is not None:
+            rows |= dict.fromkeys(entry.players, (entry.label, row))
     for label in dict.fromkeys(label for label, _ in rows.values()):
-        yield _player(label, next(written for name, written in rows.values() if name == label))
+        yield _player(label, next(row for name, row in rows.values() if name == label))
 
 
 def _settings(entry: RosterEntry) -> dict[str, Any]:
-    """An entry as written, without a model's settings that have their default."""
-    written = entry.written()
+    """Return an entry without those settings of a model that have their default value."""
+    settings = entry.written()
     if isinstance(entry.form, ModelSeat):
         fields = type(entry.form).model_fields
-        written = {
-            name: value for name, value in written.items()
+        settings = {
+            name: value for name, value in settings.items()
             if getattr(entry.form, name) != fields[name].default
         }  # fmt: skip
-    return written
+    return settings
 
 
 def _player(label: str, settings: Mapping[str, Any]) -> PlayerFields:
-    written, cross = dict(settings), settings.get(CROSS, {})
-    kind = next(key for key in SEATS if key in written or _is_crossed(key, cross))
+    remaining, cross = dict(settings), settings.get(CROSS, {})
+    kind = next(key for key in SEATS if key in remaining or _is_crossed(key, cross))
     row = PlayerFields(label, kind)
-    if isinstance(written.get(kind), str):
-        row.name = written.pop(kind)
-    elif isinstance(written.get(kind), list):
-        row.name = ", ".join(map(as_yaml, written.pop(kind)))
-    elif kind in written:
-        written = written.pop(kind) | {key: written[key] for key in written if key == CROSS}
+    if isinstance(remaining.get(kind), str):
+        row.name = remaining.pop(kind)
+    elif isinstance(remaining.get(kind), list):
+        row.name = ", ".join(map(as_yaml, remaining.pop(kind)))
+    elif kind in remaining:
+        remaining = remaining.pop(kind) | {key: remaining[key] for key in remaining if key == CROSS}
     if kind == "person":
-        deadline, away = written.pop("deadline", None), written.pop("away", None)
+        deadline, away = remaining.pop("deadline", None), remaining.pop("away", None)
         row.deadline = "" if deadline is None else as_yaml(deadline)
         row.away = "" if away is None else _in_one_line(away)
-    row.options = _block(written)
+    row.options = _block(remaining)
     return row
 
 
 def _is_crossed(key: str, cross: Mapping[str, Any]) -> bool:
-    """Whether the levels of a factor set this key."""
+    """Return whether the levels of a factor set this key."""
     return key in cross or any(
         key in settings
         for levels in cross.values() if isinstance(levels, Mapping)
@@ -182,5 +180,5 @@ def _is_crossed(key: str, cross: Mapping[str, Any]) -> bool:
 
 
 def _in_one_line(entry: Mapping[str, Any]) -> str:
-    """A player as it is written in a line: a strategy without settings by its name alone."""
+    """Return a player as YAML in one line; a strategy without settings as its name."""
     return str(entry["strategy"]) if [*entry] == ["strategy"] else as_yaml(dict(entry))

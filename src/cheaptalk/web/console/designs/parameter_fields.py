@@ -1,4 +1,4 @@
-"""A game's parameters as fields of a form, in each of which several values can be written."""
+"""Form fields for the parameters of a game. Each accepts several values."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,24 +16,24 @@ from cheaptalk.web.typed_numbers import COMPUTED
 from cheaptalk.yaml_files import as_yaml, default_text, parse_yaml
 
 FieldKind: TypeAlias = Literal["choices", "numbers", "lines"]
-"""Boxes to tick, numbers with commas between them, or a value of YAML in each line."""
-TRUTH = {"true": "yes", "false": "no"}
-"""How yes and no are written, and what people read."""
+"""Check boxes, comma-separated numbers, or one YAML value per line."""
+BOOLEAN_LABELS = {"true": "yes", "false": "no"}
+"""Display texts of boolean values."""
 THOUSANDS = re.compile(r"(?<![\w.,])[0-9]{1,3}(?:,[0-9]{3})+(?![\w.,])")
-"""What may be one number with thousands set apart, or several numbers."""
+"""Matches a number with thousands separators, or several numbers."""
 
 
 class ParameterField(NamedTuple):
-    """A parameter as a field.
+    """The form field of a parameter.
 
     Attributes:
-        name: the parameter's.
-        label: what people read.
-        kind: how its values are written.
-        meaning: what the game's source says of it.
-        legal: what it may be, in words.
-        default: its default as one writes it.
-        options: of choices, as they are written.
+        name: name of the parameter.
+        label: display name.
+        kind: notation of its values.
+        meaning: description from the game's source.
+        legal: legal values, in words.
+        default: default value in the field's notation.
+        options: possible values of a choice.
     """
 
     name: str
@@ -45,10 +45,10 @@ class ParameterField(NamedTuple):
     options: tuple[str, ...] = ()
 
     def values(self, texts: Sequence[str]) -> list[Any]:
-        """The values that were written; none where the field was left blank.
+        """Parse the typed values; an empty field has none.
 
         Raises:
-            ValueError: they cannot be read; the message is a sentence.
+            ValueError: a value cannot be parsed; the message is a sentence.
         """
         if self.kind == "choices":
             return [parse_yaml(text) for text in texts if text.strip()]
@@ -56,57 +56,56 @@ class ParameterField(NamedTuple):
         return listed_values(text) if self.kind == "numbers" else line_values(text)
 
     def texts(self, values: Iterable[Any]) -> list[str]:
-        """Values as they are written in the field."""
-        each = [as_yaml(value) for value in values]
+        """Return values in the notation of the field."""
+        texts = [as_yaml(value) for value in values]
         if self.kind == "choices":
-            return each
-        return [(", " if self.kind == "numbers" else "\n").join(each)] if each else []
+            return texts
+        return [(", " if self.kind == "numbers" else "\n").join(texts)] if texts else []
 
     def choices(self, ticked: Sequence[str]) -> list[tuple[str, str, bool]]:
-        """Its boxes: what is written, what people read, and whether it is ticked.
+        """Return the check boxes as (value, display text, is ticked).
 
-        Those that are ticked come first, in their order, which is that of the study's matches.
+        The ticked ones come first, in their order, because it determines the order of the matches.
         """
-        rest = [option for option in self.options if option not in ticked]
-        boxes = [(text, True) for text in dict.fromkeys(ticked)] + [(text, False) for text in rest]
-        return [(text, self.read_as(text), on) for text, on in boxes]
+        unticked = [option for option in self.options if option not in ticked]
+        boxes = [*dict.fromkeys(ticked, True).items(), *dict.fromkeys(unticked, False).items()]
+        return [(text, self.display_text(text), is_ticked) for text, is_ticked in boxes]
 
-    def read_as(self, text: str) -> str:
-        """A value or the default as people read it."""
-        return TRUTH.get(text, text) if self.kind == "choices" else text
+    def display_text(self, text: str) -> str:
+        return BOOLEAN_LABELS.get(text, text) if self.kind == "choices" else text
 
 
 def listed_values(text: str) -> list[Any]:
-    """Values with commas between them.
+    """Parse comma-separated values.
 
     >>> listed_values("100, 10000, 1/2")
     [100, 10000, '1/2']
     >>> listed_values("10,000")
     Traceback (most recent call last):
-    ValueError: "10,000" may be one number or several; write 10000, or 10, 000
+    ValueError: "10,000" is ambiguous; write 10000 or, for several numbers, 10, 000
 
     Raises:
-        ValueError: a number can be read in two ways, or is written in a notation of programs.
+        ValueError: a number is ambiguous, or in a programming notation.
     """
     unclear = THOUSANDS.search(text)
     if unclear:
-        one, several = unclear[0].replace(",", ""), unclear[0].replace(",", ", ")
+        single, several = unclear[0].replace(",", ""), unclear[0].replace(",", ", ")
         raise ValueError(
-            f"{shown(unclear[0])} may be one number or several; write {one}, or {several}"
+            f"{shown(unclear[0])} is ambiguous; write {single} or, for several numbers, {several}"
         )
-    found = parse_yaml(f"[{text}]")
-    if not isinstance(found, list) or any(isinstance(one, list | Mapping) for one in found):
-        raise ValueError(f"{shown(text)} is no list of numbers; write a comma between two of them")
-    for value, typed in zip(found, text.split(","), strict=False):
-        if _is_read_as_number(value) and not COMPUTED.fullmatch(typed.strip()):
+    values = parse_yaml(f"[{text}]")
+    if not isinstance(values, list) or any(isinstance(item, list | Mapping) for item in values):
+        raise ValueError(f"{shown(text)} is not a list of numbers; separate numbers with commas")
+    for value, number in zip(values, text.split(","), strict=False):
+        if _is_read_as_number(value) and not COMPUTED.fullmatch(number.strip()):
             raise ValueError(
-                f"{shown(typed.strip())} is no number; write digits only, such as 10 or 0.5"
+                f"{shown(number.strip())} is not a number; write digits only, such as 10 or 0.5"
             )
-    return found
+    return values
 
 
 def _is_read_as_number(value: object) -> bool:
-    """Whether YAML or Python reads a number here: also of 1_0, 017, 0x10, 1:30, nan and .inf."""
+    """Return whether YAML or Python parses this as a number, such as 1_0, 017, 0x10 or nan."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return False
     try:
@@ -117,40 +116,40 @@ def _is_read_as_number(value: object) -> bool:
 
 
 def single_number(text: str) -> object:
-    """Return the number of a field; the rules refuse other texts.
+    """Parse the number of a field; other texts are returned unchanged for the rules to reject.
 
     Raises:
-        ValueError: it can be read in two ways, or is written in a notation of programs.
+        ValueError: the number is ambiguous, or in a programming notation.
     """
     values = listed_values(text)
     return values[0] if len(values) == 1 else text
 
 
 def line_values(text: str) -> list[Any]:
-    """A value in each line that is not blank.
+    """Parse one value per nonblank line.
 
     >>> line_values("12\\n{rounds: 99, hidden: true}")
     [12, {'rounds': 99, 'hidden': True}]
 
     Raises:
-        ValueError: a line cannot be read; the message says which.
+        ValueError: a line cannot be parsed; the message says which.
     """
-    found = []
+    values = []
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for number, line in enumerate(lines, 1):
         try:
-            found.append(parse_yaml(line))
+            values.append(parse_yaml(line))
         except ValueError as error:
-            where = f"value {number}: " if len(lines) > 1 else ""
+            prefix = f"value {number}: " if len(lines) > 1 else ""
             problem = re.sub(r"^line 1, (?=column)", "", str(error))
-            raise ValueError(f"{where}{problem}") from None
-    return found
+            raise ValueError(f"{prefix}{problem}") from None
+    return values
 
 
 @cache
 def parameter_fields(rules: type[Game]) -> dict[str, ParameterField]:
-    """The parameters of a game as fields, by name, what its players are called last."""
-    schema = rules.model_json_schema(schema_generator=_Lenient)
+    """Return the form fields of a game's parameters by name; the players' names come last."""
+    schema = rules.model_json_schema(schema_generator=_LenientSchema)
     meanings = field_meanings(rules)
     names = sorted(rules.model_fields, key=lambda name: name == "names")
     return {
@@ -159,8 +158,8 @@ def parameter_fields(rules: type[Game]) -> dict[str, ParameterField]:
     }
 
 
-class _Lenient(GenerateJsonSchema):
-    """Says nothing of types that JSON schemas have no word for, rather than refusing the model."""
+class _LenientSchema(GenerateJsonSchema):
+    """Generates an empty schema for types that JSON schema cannot describe."""
 
     def handle_invalid_for_json_schema(
         self, schema: CoreSchema, error_info: str
@@ -169,28 +168,28 @@ class _Lenient(GenerateJsonSchema):
 
 
 def _field(
-    rules: type[Game], name: str, spec: JsonSchemaValue, whole: JsonSchemaValue, meaning: str
+    rules: type[Game], name: str, spec: JsonSchemaValue, schema: JsonSchemaValue, meaning: str
 ) -> ParameterField:
-    within = _resolved(spec, whole)
-    options = tuple(map(as_yaml, within.get("enum", [])))
-    if within.get("type") == "boolean":
-        options = tuple(TRUTH)
-    kind: FieldKind = "choices" if options else "numbers" if _is_number(within) else "lines"
+    resolved = _resolved(spec, schema)
+    options = tuple(map(as_yaml, resolved.get("enum", [])))
+    if resolved.get("type") == "boolean":
+        options = tuple(BOOLEAN_LABELS)
+    kind: FieldKind = "choices" if options else "numbers" if _is_number(resolved) else "lines"
     legal = "" if options else legal_values(spec) if spec else "value"
     default = default_text(rules.model_fields[name])
     return ParameterField(name, capital(name), kind, meaning, legal, default, options)
 
 
-def _resolved(spec: JsonSchemaValue, whole: JsonSchemaValue) -> JsonSchemaValue:
-    """What a reference within a schema stands for."""
-    place = spec.get("$ref", "").rpartition("/")[2]
-    found: JsonSchemaValue = whole.get("$defs", {}).get(place, spec)
-    return found
+def _resolved(spec: JsonSchemaValue, schema: JsonSchemaValue) -> JsonSchemaValue:
+    """Resolve a reference within a schema."""
+    name = spec.get("$ref", "").rpartition("/")[2]
+    definition: JsonSchemaValue = schema.get("$defs", {}).get(name, spec)
+    return definition
 
 
 def _is_number(spec: JsonSchemaValue) -> bool:
-    """Whether a schema is of a number, or of one that may also be missing or a fraction."""
-    kinds = [one.get("type") for one in spec.get("anyOf", [spec])]
+    """Return whether a schema describes a number, possibly optional or written as a fraction."""
+    kinds = [option.get("type") for option in spec.get("anyOf", [spec])]
     return {"number", "integer"} & {*kinds} != set() and {*kinds} <= {
         "number", "integer", "null", "string",
     }  # fmt: skip

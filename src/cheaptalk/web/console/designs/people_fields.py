@@ -1,4 +1,4 @@
-"""Participants in a study's form: what is changed most has a field, all else is YAML."""
+"""Form fields for participants. Common settings have a field; the others are YAML."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -12,23 +12,23 @@ from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.web.console.designs.parameter_fields import single_number
 from cheaptalk.yaml_files import as_block, as_yaml, parse_yaml
 
-PATH, BONUS, MORE = "path", "pay.bonus", "more"
-"""The steps, which have rows of their own; the rules of the bonus, and whatever has no field."""
+PATH, BONUS, OTHER = "path", "pay.bonus", "more"
+"""Names of the steps, the bonus rules, and the settings without a field."""
 SOURCES = {
-    "": "not said", "open": "anybody who has the link", "prolific": "Prolific", "mturk": "MTurk",
-    "sona": "SONA", "code": "people with a code that they type",
+    "": "default", "open": "anyone with the link", "prolific": "Prolific", "mturk": "MTurk",
+    "sona": "SONA", "code": "invitation codes",
 }  # fmt: skip
-"""Where participants come from, as people read it."""
+"""Display texts of recruitment sources."""
 
 
 class PeopleField(NamedTuple):
-    """A setting of the protocol as a field.
+    """The form field of a protocol setting.
 
     Attributes:
-        name: where it stands in the protocol, such as ``pay.base``.
-        label, about: what people read.
-        kind: a text, a number, a text in each line, a choice among :data:`SOURCES`, or YAML.
-        example: what stands in the field while it is empty.
+        name: path in the protocol, such as ``pay.base``.
+        label, about: display texts.
+        kind: a text, a number, one text per line, one of :data:`SOURCES`, or YAML.
+        example: placeholder.
     """
 
     name: str
@@ -38,49 +38,50 @@ class PeopleField(NamedTuple):
     example: str = ""
 
 
-class Group(NamedTuple):
-    """Fields that belong together, under a title."""
+class FieldGroup(NamedTuple):
+    """A titled group of fields."""
 
     title: str
     fields: tuple[PeopleField, ...]
 
 
 GROUPS = (
-    Group("What they see", (
-        PeopleField("title", "Title", "Over every page."),
-        PeopleField("contact", "Whom they can ask", "An address, at the foot of every page."),
+    FieldGroup("Pages", (
+        PeopleField("title", "Title", "Heading of every page."),
+        PeopleField("contact", "Contact", "Email address at the bottom of every page."),
     )),
-    Group("Who comes", (
-        PeopleField("recruitment.source", "From where", kind="source"),
-        PeopleField("recruitment.places", "Places", "How many may complete. Blank: as many as "
-                    "there are matches for.", "number"),
-        PeopleField("limits.visits", "Visits", "How often one person may come.", "number", "1"),
-        PeopleField("limits.games", "Games", "Of one person, in all.", "number"),
-        PeopleField("limits.hours", "Hours", "Between two games of a kind.", "number", "0"),
-        PeopleField("recruitment.invited", "Only these", "Ids or codes, one in each line. Blank: "
-                    "everybody.", "lines"),
-        PeopleField("cohorts", "Cohorts", "One in each line: people of two never meet.", "lines",
-                    "main"),
+    FieldGroup("Recruitment", (
+        PeopleField("recruitment.source", "Source", kind="source"),
+        PeopleField("recruitment.places", "Places", "Maximum number of participants who "
+                    "complete the study. Blank: as many as the planned matches allow.", "number"),
+        PeopleField("limits.visits", "Visits", "Maximum per participant.", "number", "1"),
+        PeopleField("limits.games", "Games", "Maximum per participant, over all visits.", "number"),
+        PeopleField("limits.hours", "Hours between games", "Minimum, for games of the same "
+                    "family.", "number", "0"),
+        PeopleField("recruitment.invited", "Invited only", "IDs or codes, one per line. Blank: "
+                    "anyone.", "lines"),
+        PeopleField("cohorts", "Cohorts", "One per line. Participants meet only within a cohort.",
+                    "lines", "main"),
     )),
-    Group("What they are paid", (
+    FieldGroup("Payment", (
         PeopleField("pay.currency", "Currency", "", "text", "USD"),
-        PeopleField("pay.base", "For completing", "", "number", "0"),
-        PeopleField("pay.game", "For each game", "", "number", "0"),
-        PeopleField("pay.most", "Bonus at the most", "Of one person.", "number"),
-        PeopleField(BONUS, "Bonus of a game", "YAML: the first rule that fits a game counts; rate "
-                    "is what a unit of the payoff is worth.", "yaml", "- {rate: 0.02, most: 2}"),
+        PeopleField("pay.base", "Base payment", "", "number", "0"),
+        PeopleField("pay.game", "Payment per game", "", "number", "0"),
+        PeopleField("pay.most", "Maximum bonus", "Per participant.", "number"),
+        PeopleField(BONUS, "Bonus per game", "YAML. The first rule that matches a game applies. "
+                    "rate is the amount per unit of payoff.", "yaml", "- {rate: 0.02, most: 2}"),
     )),
-    Group("Codes that they show in the end", (
-        PeopleField("codes.complete", "Completed", "Blank: each has their own."),
+    FieldGroup("Completion codes", (
+        PeopleField("codes.complete", "Completed", "Blank: a different code for each participant."),
         PeopleField("codes.screened_out", "Screened out"),
-        PeopleField("codes.failed_attention", "Failed attention"),
-        PeopleField("codes.timed_out", "Waited in vain"),
-        PeopleField("codes.partner_left", "A partner left"),
-        PeopleField("keep_days", "Days that data are kept", "After the study is closed. Blank: "
-                    "for ever.", "number"),
+        PeopleField("codes.failed_attention", "Failed attention check"),
+        PeopleField("codes.timed_out", "No match found in time"),
+        PeopleField("codes.partner_left", "Partner left"),
+        PeopleField("keep_days", "Retention in days", "After the study is closed. Blank: "
+                    "data are kept indefinitely.", "number"),
     )),
-    Group("Anything else", (
-        PeopleField(MORE, "Anything else", "YAML, as under people: in a study file.", "yaml",
+    FieldGroup("Other settings", (
+        PeopleField(OTHER, "Other settings", "YAML, as under people in a study file.", "yaml",
                     "recruitment: {one_browser: true}"),
     )),
 )  # fmt: skip
@@ -88,59 +89,55 @@ FIELDS = {field.name: field for group in GROUPS for field in group.fields}
 
 
 class PeopleProblem(CheaptalkError):
-    """Something typed that makes no protocol.
-
-    Attributes:
-        field: in which it stands.
-    """
+    """An invalid protocol, with the name of the field to correct."""
 
     def __init__(self, field: str, problem: str) -> None:
         self.field = field
         super().__init__(problem)
 
 
-def protocol_from(typed: Mapping[str, str], path: Sequence[Any] = ()) -> Protocol | None:
-    """What participants go through, from the texts of the fields; None where nothing is written.
+def protocol_from(texts: Mapping[str, str], path: Sequence[Any] = ()) -> Protocol | None:
+    """Build the protocol from the texts of the fields; None if all are empty.
 
     Args:
         path: the steps.
 
     Raises:
-        PeopleProblem: it makes no protocol.
+        PeopleProblem: the protocol is invalid.
     """
-    written = {name: text.strip() for name, text in typed.items() if text.strip()}
-    if not written and not path:
+    filled = {name: text.strip() for name, text in texts.items() if text.strip()}
+    if not filled and not path:
         return None
-    data = _read(FIELDS[MORE], written.pop(MORE, "{}"))
+    data = _read(FIELDS[OTHER], filled.pop(OTHER, "{}"))
     if not isinstance(data, dict):
-        raise PeopleProblem(MORE, f"{shown(data)} are no settings: write NAME: VALUE in each line")
-    for name, text in written.items():
-        _put(data, name, _read(FIELDS[name], text))
+        raise PeopleProblem(
+            OTHER, f"{shown(data)} are not settings; write NAME: VALUE, one per line"
+        )
+    for name, text in filled.items():
+        _set_value(data, name, _read(FIELDS[name], text))
     if not path:
-        raise PeopleProblem(PATH, "say what participants go through: add steps, the games at least")
-    _put(data, PATH, list(path))
+        raise PeopleProblem(PATH, "add the steps of the study, at least the games")
+    _set_value(data, PATH, list(path))
     try:
         return Protocol.model_validate(data)
     except ValidationError as error:
         problem = first_problem(error)
-        where = ".".join(map(str, error.errors()[0]["loc"][:2])) or problem.partition(":")[0]
-        named = next((name for name in (*FIELDS, PATH) if _meets(f"{where}.", f"{name}.")), MORE)
+        location = ".".join(map(str, error.errors()[0]["loc"][:2])) or problem.partition(":")[0]
+        named = next(
+            (name for name in (*FIELDS, PATH) if _overlaps(f"{location}.", f"{name}.")), OTHER
+        )
         raise PeopleProblem(named, problem.removeprefix(f"{named}: ")) from None
     except CheaptalkError as error:
-        raise PeopleProblem(MORE, str(error)) from None
+        raise PeopleProblem(OTHER, str(error)) from None
 
 
-def _meets(place: str, field: str) -> bool:
-    """Whether a field holds a place of the protocol, or is the first that stands in it."""
-    return place.startswith(field) or field.startswith(place)
+def _overlaps(location: str, field: str) -> bool:
+    """Return whether a field contains a location of the protocol, or lies within it."""
+    return location.startswith(field) or field.startswith(location)
 
 
 def _read(field: PeopleField, text: str) -> Any:
-    """The value that stands in a field.
-
-    Raises:
-        PeopleProblem: it cannot be read.
-    """
+    """Parse the text of a field, or raise PeopleProblem."""
     try:
         match field.kind:
             case "lines":
@@ -155,34 +152,28 @@ def _read(field: PeopleField, text: str) -> Any:
         raise PeopleProblem(field.name, str(error)) from None
 
 
-def _put(data: dict[str, Any], name: str, value: Any) -> None:
-    """Set what stands in a protocol under a name.
-
-    Raises:
-        PeopleProblem: it is written under anything else, too.
-    """
+def _set_value(data: dict[str, Any], name: str, value: Any) -> None:
+    """Set a value of the protocol; raise PeopleProblem if the YAML field sets it, too."""
     *above, last = name.split(".")
     for part in above:
         data = data.setdefault(part, {})
         if not isinstance(data, dict):
-            raise PeopleProblem(MORE, f"{part}: write NAME: VALUE, each in a line")
+            raise PeopleProblem(OTHER, f"{part}: write NAME: VALUE, one per line")
     if last in data:
-        raise PeopleProblem(MORE, f"{name} has a field of its own; leave it out here")
+        raise PeopleProblem(OTHER, f"{name} has its own field; remove it here")
     data[last] = value
 
 
 def people_texts(protocol: Protocol) -> dict[str, str]:
-    """The texts of the fields, from which :func:`protocol_from` makes an equal protocol."""
-    rest = deepcopy(protocol.model_dump(mode="json", exclude_unset=True, exclude={PATH}))
-    texts = {name: _text(field, _taken(rest, name)) for name, field in FIELDS.items()}
-    texts[MORE] = as_block(_pruned(rest)) if _pruned(rest) else ""
+    """Return the texts of the fields, from which :func:`protocol_from` builds an equal protocol."""
+    settings = deepcopy(protocol.model_dump(mode="json", exclude_unset=True, exclude={PATH}))
+    texts = {name: _text(field, _pop_value(settings, name)) for name, field in FIELDS.items()}
+    texts[OTHER] = as_block(_without_empty(settings)) if _without_empty(settings) else ""
     return texts
 
 
-def _taken(data: dict[str, Any], name: str) -> Any:
-    """Take out what stands in a protocol under a name; None where nothing does, or what is empty,
-    which a blank field would not say.
-    """
+def _pop_value(data: dict[str, Any], name: str) -> Any:
+    """Remove and return a value of the protocol; None if it is empty, like a blank field."""
     *above, last = name.split(".")
     for part in above:
         data = data.get(part, {})
@@ -203,6 +194,5 @@ def _text(field: PeopleField, value: Any) -> str:
             return value if isinstance(value, str) else as_yaml(value)
 
 
-def _pruned(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What is left of a protocol when its fields were taken out, without what is empty then."""
+def _without_empty(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in data.items() if value != {}}

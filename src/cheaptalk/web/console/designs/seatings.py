@@ -1,4 +1,4 @@
-"""Seatings of people, as the form of a study offers them: lists that follow from its players."""
+"""Seatings that the study form derives from its players."""
 
 from collections.abc import Mapping
 
@@ -7,38 +7,40 @@ from cheaptalk.players.person import PersonSeat
 from cheaptalk.studies.study import Listed
 
 
-def people_seatings(players: Mapping[str, RosterEntry], places: int) -> list[Listed]:
-    """Each person with each of the others, who fills all other places.
+def people_seatings(players: Mapping[str, RosterEntry], seat_count: int) -> list[Listed]:
+    """Return each person with each player that is not a person, who fills all other seats.
 
     >>> people = RosterEntry.model_validate({"person": "browser"})
     >>> players = {"ann": people, "fair": RosterEntry.model_validate("equal_split")}
     >>> people_seatings(players, 2), people_seatings(players, 10)
     ([['ann', 'fair']], [{'ann': 1, 'fair': 9}])
     """
-    people = [label for label, one in players.items() if isinstance(one.form, PersonSeat)]
-    others = [label for label in players if label not in people]
-    pairs = [(person, other) for person in people for other in others]
-    if places == 2:
+    people = [label for label, entry in players.items() if isinstance(entry.form, PersonSeat)]
+    opponents = [label for label in players if label not in people]
+    pairs = [(person, opponent) for person in people for opponent in opponents]
+    if seat_count == 2:
         return [list(pair) for pair in pairs]
-    return [{person: 1, other: places - 1} for person, other in pairs]
+    return [{person: 1, opponent: seat_count - 1} for person, opponent in pairs]
 
 
-def own_seatings(players: Mapping[str, RosterEntry], places: int) -> list[Listed]:
-    """Return the seatings of people with others of their kind; none in a study without people.
+def self_seatings(players: Mapping[str, RosterEntry], seat_count: int) -> list[Listed]:
+    """Return the seatings of each person with others under the same label.
 
-    Models and scripts play one another only if that is chosen: such matches cost money, and answer
-    nothing about people.
+    Models and scripts do not play one another here: such matches cost money and say nothing about
+    people.
 
     >>> people = RosterEntry.model_validate({"person": "browser"})
     >>> players = {"ann": people, "fair": RosterEntry.model_validate("equal_split")}
-    >>> own_seatings(players, 2), own_seatings({"fair": players["fair"]}, 2)
+    >>> self_seatings(players, 2), self_seatings({"fair": players["fair"]}, 2)
     ([['ann', 'ann']], [])
     """
-    people = [label for label, one in players.items() if isinstance(one.form, PersonSeat)]
-    return [[label] * places if places == 2 else {label: places} for label in people]
+    people = [label for label, entry in players.items() if isinstance(entry.form, PersonSeat)]
+    return [[label] * seat_count if seat_count == 2 else {label: seat_count} for label in people]
 
 
-def seated_by(choice: str, players: Mapping[str, RosterEntry], places: int) -> list[Listed]:
-    """Return the seatings that a choice of who meets whom lists; none if it lists none."""
-    listing = {"people": people_seatings, "self": own_seatings}.get(choice)
-    return [] if listing is None else listing(players, places)
+def implied_seatings(
+    choice: str, players: Mapping[str, RosterEntry], seat_count: int
+) -> list[Listed]:
+    """Return the seatings that a choice of pairing implies; an empty list if it implies none."""
+    listing = {"people": people_seatings, "self": self_seatings}.get(choice)
+    return [] if listing is None else listing(players, seat_count)

@@ -1,4 +1,4 @@
-"""The steps of participants in a study's form: a row each, those around each game with theirs."""
+"""Form rows for the participants' steps, including those before and after each game."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,9 +14,9 @@ from cheaptalk.yaml_files import as_block, parse_yaml, read_yaml
 
 GAMES = Games.kind
 WHEN = {"": "once", "before": "before each game", "after": "after each game"}
-"""When a step comes, as people read it."""
-BEGINNINGS: Mapping[str, str] = read_yaml(Path(__file__).with_name("beginnings.yaml"))
-"""What stands in a new step, by its kind."""
+"""Display texts of the times at which a step can occur."""
+STEP_TEMPLATES: Mapping[str, str] = read_yaml(Path(__file__).with_name("step_templates.yaml"))
+"""Initial text of a new step, by kind."""
 
 
 @dataclass
@@ -24,9 +24,9 @@ class StepFields:
     """A step in the form.
 
     Attributes:
-        kind: of the step.
+        kind: kind of step.
         when: one of :data:`WHEN`.
-        text: its settings, as YAML; of a step that is a text alone, that text.
+        text: its settings as YAML, or the text itself if the step has only a text.
     """
 
     kind: str = ""
@@ -35,11 +35,7 @@ class StepFields:
 
 
 class StepProblem(Exception):
-    """A row that is no step.
-
-    Attributes:
-        number: of the row.
-    """
+    """A row that is not a valid step, with its index."""
 
     def __init__(self, number: int, problem: str) -> None:
         super().__init__(problem)
@@ -47,15 +43,15 @@ class StepProblem(Exception):
 
 
 def step_rows(path: Sequence[Step]) -> list[StepFields]:
-    """The rows of a path, from which :func:`path_from` makes an equal one."""
+    """Return the rows of a path, from which :func:`path_from` builds an equal path."""
     return list(_rows(path))
 
 
 def _rows(path: Sequence[Step], when: str = "") -> Iterator[StepFields]:
     for step in path:
         settings = write_step(step)[step.kind]
-        for around in ("before", "after"):
-            settings.pop(around, None)
+        for key in ("before", "after"):
+            settings.pop(key, None)
         if isinstance(step, Games):
             yield from _rows(step.before, "before")
         yield StepFields(step.kind, when, _text(step, settings))
@@ -64,17 +60,17 @@ def _rows(path: Sequence[Step], when: str = "") -> Iterator[StepFields]:
 
 
 def _text(step: Step, settings: Mapping[str, Any]) -> str:
-    alone = settings.get("text")
-    if step.shorthand == "text" and [*settings] == ["text"] and isinstance(alone, str):
-        return alone
+    text = settings.get("text")
+    if step.shorthand == "text" and [*settings] == ["text"] and isinstance(text, str):
+        return text
     return as_block(dict(settings)) if settings else ""
 
 
 def path_from(rows: Sequence[StepFields]) -> list[dict[str, Any]]:
-    """The steps of rows, as they are written in a study file.
+    """Build the steps as they are written in a study file.
 
     Raises:
-        StepProblem: one is none.
+        StepProblem: a row is invalid.
     """
     around: dict[str, list[dict[str, Any]]] = {"before": [], "after": []}
     path: list[dict[str, Any]] = []
@@ -97,32 +93,34 @@ def path_from(rows: Sequence[StepFields]) -> list[dict[str, Any]]:
 
 
 def _settings(number: int, row: StepFields) -> Any:
-    """What stands in a row.
-
-    Raises:
-        StepProblem: it cannot be read.
-    """
-    of = STEPS.get(row.kind)
-    textual = of is not None and of.shorthand == "text"
+    """Parse the settings of a row, or raise StepProblem."""
+    step_type = STEPS.get(row.kind)
+    textual = step_type is not None and step_type.shorthand == "text"
     try:
-        found = parse_yaml(row.text) if row.text.strip() else {}
+        settings = parse_yaml(row.text) if row.text.strip() else {}
     except ValueError as error:
         if textual:
             return row.text.strip()
         raise StepProblem(number, str(error)) from None
-    known = isinstance(found, dict) and of is not None and {*found} & {*of.model_fields, "en"}
-    if textual and found and not known:
+    is_settings = (
+        isinstance(settings, dict)
+        and step_type is not None
+        and {*settings} & {*step_type.model_fields, "en"}
+    )
+    if textual and settings and not is_settings:
         return row.text.strip()
-    if row.kind == GAMES and not isinstance(found, dict):
-        return {Games.shorthand: found}
-    return found
+    if row.kind == GAMES and not isinstance(settings, dict):
+        return {Games.shorthand: settings}
+    return settings
 
 
 def about_step(kind: str) -> str:
-    """What a kind of step is, and which settings it has, in a sentence each."""
+    """Return the description of a kind of step and its settings."""
     if kind not in STEPS:
         return ""
-    of = STEPS[kind]
-    gist = " ".join(inspect.cleandoc(of.__doc__ or "").partition("\n\n")[0].split())
-    names = [name for name in of.model_fields if name not in ("before", "after", "name", "once")]
-    return f"{gist} Settings: {', '.join([*names, 'name', 'once'])}."
+    step_type = STEPS[kind]
+    summary = " ".join(inspect.cleandoc(step_type.__doc__ or "").partition("\n\n")[0].split())
+    names = [
+        name for name in step_type.model_fields if name not in ("before", "after", "name", "once")
+    ]
+    return f"{summary} Settings: {', '.join([*names, 'name', 'once'])}."

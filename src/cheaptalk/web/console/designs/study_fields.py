@@ -1,4 +1,4 @@
-"""What a researcher has typed into a study's form, kept as it was typed."""
+"""The contents of the study form, exactly as typed."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,15 +6,15 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
 from cheaptalk.web.console.designs.people_fields import FIELDS
-from cheaptalk.web.console.designs.step_rows import BEGINNINGS, GAMES, StepFields
+from cheaptalk.web.console.designs.step_rows import GAMES, STEP_TEMPLATES, StepFields
 
 Pairs: TypeAlias = list[tuple[str, str]]
-"""A form as it is posted: names and what stands in the fields, in the page's order."""
-MOST_ROWS = 200
-"""Games, players and steps that a form may have; what comes behind them is left out."""
+"""A posted form: field names and texts, in order."""
+MAX_ROWS = 200
+"""Maximum number of games, players and steps; further rows are ignored."""
 GAME = re.compile(r"games\.([0-9]{1,6})\.(value\.)?(.{1,200})")
 PEOPLE = "people."
-"""How the names of participants' fields begin."""
+"""Prefix of the participants' fields."""
 ROW = re.compile(r"(players|steps)\.([0-9]{1,6})\.(\w{1,20})")
 
 
@@ -23,13 +23,13 @@ class PlayerFields:
     """A row of the players' table.
 
     Attributes:
-        label: what the study calls the player; its name where nothing is written.
-        kind: ``person``, ``model``, ``strategy``, ``strategies``, ``roster``, or another kind of
-            player that is registered.
-        name: of the model, the strategy or the roster, or how a person is asked.
-        options: its settings, as YAML.
-        deadline: seconds that a person has for an answer.
-        away: who answers in a person's place.
+        label: the player's label; by default its name.
+        kind: ``person``, ``model``, ``strategy``, ``strategies``, ``roster`` or another registered
+            kind.
+        name: name of the model, strategy or roster, or how a person is asked.
+        options: settings as YAML.
+        deadline: seconds per answer for a person.
+        away: player that answers instead of an absent person.
     """
 
     label: str = ""
@@ -41,7 +41,7 @@ class PlayerFields:
 
     @property
     def blank(self) -> bool:
-        """Whether nothing was written; a person needs no more than to be there."""
+        """Whether the row is empty; a person needs no further fields."""
         return self.kind != "person" and not any(
             text.strip() for text in (self.label, self.name, self.options)
         )
@@ -53,11 +53,11 @@ class GameFields:
 
     Attributes:
         game: its name.
-        values: what stands in the fields of its parameters, by name, in the order of its grid.
-        cases: sets of parameters, one in each line, as YAML.
-        pairing: who meets whom at this game; empty where it is the study's pairing.
-        seatings: those that are listed, one in each line, as YAML.
-        deals: of each configuration of this game, instead of the study's.
+        values: texts of its parameters by name, in grid order.
+        cases: sets of parameters as YAML, one per line.
+        pairing: pairing of this game; empty to use the study's.
+        seatings: listed seatings as YAML, one per line.
+        instances: number per configuration of this game, instead of the study's.
     """
 
     game: str = ""
@@ -65,25 +65,25 @@ class GameFields:
     cases: str = ""
     pairing: str = ""
     seatings: str = ""
-    deals: str = ""
+    instances: str = ""
 
 
 @dataclass
 class StudyFields:
-    """A study's form.
+    """The study form.
 
     Attributes:
-        name, description, seed, deals, repeats: as in a study file.
-        pairing: ``all``, ``self``, ``people`` or ``listed``.
-        seatings: those that are listed, one in each line, as YAML.
-        sample: matches that are drawn, of everybody with everybody.
-        swap: ``yes`` where listed seatings are also played with everyone moved on.
-        models: settings of all models, as YAML.
-        dollars: what the study may spend.
-        limits: other limits of its budget, as YAML.
-        unanswered: what becomes of matches without a valid answer, as YAML.
-        people: what stands in the fields of its participants, by name; see :data:`.FIELDS`.
-        steps: what participants go through.
+        name, description, seed, instances, repeats: as in a study file.
+        pairing: ``all``, ``self``, ``self_all``, ``people`` or ``listed``.
+        seatings: listed seatings as YAML, one per line.
+        sample: number of matches to sample from all pairings.
+        swap: ``yes`` to also play the listed seatings with seats rotated.
+        models: settings for all models, as YAML.
+        dollars: budget in dollars.
+        limits: other budget limits, as YAML.
+        unanswered: rules for matches with invalid answers, as YAML.
+        people: texts of the participants' fields by name; see :data:`.FIELDS`.
+        steps: the participants' steps.
         games: the games.
         players: the players.
     """
@@ -91,7 +91,7 @@ class StudyFields:
     name: str = ""
     description: str = ""
     seed: str = "0"
-    deals: str = "1"
+    instances: str = "1"
     repeats: str = "1"
     pairing: str = "all"
     seatings: str = ""
@@ -108,12 +108,12 @@ class StudyFields:
 
     @classmethod
     def blank(cls) -> "StudyFields":
-        """A form in which nothing is written, with a row for a first player."""
+        """Return an empty form with a row for the first player."""
         return cls(players=[PlayerFields()])
 
     @classmethod
     def read(cls, posted: Iterable[tuple[str, str]]) -> "StudyFields":
-        """The form of what was posted; names that no field has are left out.
+        """Return the form that was posted; unknown names are ignored.
 
         >>> typed = [("name", "pilot"), ("games.0.game", "bargaining"),
         ...          ("games.0.value.money", "100, 200"), ("players.3.label", "ann")]
@@ -124,30 +124,30 @@ class StudyFields:
         form = cls()
         games: dict[int, GameFields] = {}
         rows: dict[str, dict[int, Any]] = {"players": {}, "steps": {}}
-        for name, written in posted:
-            text = written.replace("\r\n", "\n")
+        for name, posted_text in posted:
+            text = posted_text.replace("\r\n", "\n")
             if name in TEXTS:
                 setattr(form, name, text)
-            elif found := ROW.fullmatch(name):
-                of, known = ROWS[found[1]]
-                row = rows[found[1]].setdefault(int(found[2]), of())
-                if found[3] in known:
-                    setattr(row, found[3], text)
+            elif match := ROW.fullmatch(name):
+                row_type, text_names = ROWS[match[1]]
+                row = rows[match[1]].setdefault(int(match[2]), row_type())
+                if match[3] in text_names:
+                    setattr(row, match[3], text)
             elif name.startswith(PEOPLE) and name.removeprefix(PEOPLE) in FIELDS:
                 form.people |= {name.removeprefix(PEOPLE): text} if text else {}
-            elif found := GAME.fullmatch(name):
-                game = games.setdefault(int(found[1]), GameFields())
-                if found[2]:
-                    game.values.setdefault(found[3], []).append(text)
-                elif found[3] in GAME_TEXTS:
-                    setattr(game, found[3], text)
-        for kind, found_rows in rows.items():
-            setattr(form, kind, [found_rows[one] for one in sorted(found_rows)][:MOST_ROWS])
-        form.games = [games[number] for number in sorted(games)][:MOST_ROWS]
+            elif match := GAME.fullmatch(name):
+                game = games.setdefault(int(match[1]), GameFields())
+                if match[2]:
+                    game.values.setdefault(match[3], []).append(text)
+                elif match[3] in GAME_TEXTS:
+                    setattr(game, match[3], text)
+        for kind, numbered in rows.items():
+            setattr(form, kind, [numbered[number] for number in sorted(numbered)][:MAX_ROWS])
+        form.games = [games[number] for number in sorted(games)][:MAX_ROWS]
         return form
 
     def pairs(self) -> Pairs:
-        """The form as it would be posted."""
+        """Return the form as it would be posted."""
         return list(self._pairs())
 
     def _pairs(self) -> Iterator[tuple[str, str]]:
@@ -166,64 +166,65 @@ class StudyFields:
             for name in PLAYER_TEXTS:
                 yield f"players.{number}.{name}", getattr(player, name)
 
-    def changed(self, deed: str, game: str = "", step: str = "") -> str:
-        """Add, move or take away a row, as a button of the form asks; else nothing is changed.
+    def apply(self, action: str, game: str = "", step: str = "") -> str:
+        """Apply a button that adds, moves or removes a row; other buttons change nothing.
 
         Args:
-            deed: ``add-player``, ``add-game``, ``add-step``, ``remove-`` with the row, such as
+            action: ``add-player``, ``add-game``, ``add-step``, ``remove-`` with the row, such as
                 ``remove-games.0``, or ``up-steps.N`` and ``down-steps.N``.
-            game, step: what is added: the name of a game, the kind of a step.
+            game, step: name of the game or kind of the step to add.
 
         Returns:
-            the game, or the field, in which one goes on; empty where that is none.
+            The game or field to focus; empty for none.
         """
-        if deed == "add-player" and len(self.players) < MOST_ROWS:
+        if action == "add-player" and len(self.players) < MAX_ROWS:
             self.players.append(PlayerFields())
             return f"players.{len(self.players) - 1}.kind"
-        if deed == "add-game" and game and len(self.games) < MOST_ROWS:
+        if action == "add-game" and game and len(self.games) < MAX_ROWS:
             self.games.append(GameFields(game))
             return f"games.{len(self.games) - 1}"
-        if deed == "add-step" and step in BEGINNINGS and len(self.steps) < MOST_ROWS:
-            return self._with_step(step)
-        row = re.fullmatch(r"(remove|up|down)-(games|players|steps)\.([0-9]{1,6})", deed)
+        if action == "add-step" and step in STEP_TEMPLATES and len(self.steps) < MAX_ROWS:
+            return self._add_step(step)
+        row = re.fullmatch(r"(remove|up|down)-(games|players|steps)\.([0-9]{1,6})", action)
         if row and row[1] == "remove":
             rows: list[Any] = getattr(self, row[2])
             del rows[int(row[3]) : int(row[3]) + 1]
         elif row and row[2] == "steps":
-            return self._moved(int(row[3]), -1 if row[1] == "up" else 1)
+            return self._move_step(int(row[3]), -1 if row[1] == "up" else 1)
         return ""
 
-    def _with_step(self, kind: str) -> str:
-        """Add a step: in the end, and before the last words of the study."""
+    def _add_step(self, kind: str) -> str:
+        """Add a step at the end, but before a final debriefing."""
         last = bool(self.steps) and self.steps[-1].kind == "debrief" and kind != "debrief"
-        at = len(self.steps) - last
-        self.steps.insert(at, StepFields(kind, "after" if kind == "quiz" else "", BEGINNINGS[kind]))
-        return f"steps.{at}"
+        position = len(self.steps) - last
+        step = StepFields(kind, "after" if kind == "quiz" else "", STEP_TEMPLATES[kind])
+        self.steps.insert(position, step)
+        return f"steps.{position}"
 
-    def _moved(self, number: int, by: int) -> str:
-        """Move a step by a place; past the games it comes before or after each of them first."""
+    def _move_step(self, number: int, by: int) -> str:
+        """Move a step by one row, or past the games by first changing when it occurs."""
         if not 0 <= number < len(self.steps):
             return ""
-        step, at = self.steps[number], number + by
-        if not 0 <= at < len(self.steps):
+        step, target = self.steps[number], number + by
+        if not 0 <= target < len(self.steps):
             return f"steps.{number}"
-        self.steps[number], self.steps[at] = self.steps[at], step
-        for one, place in ((step, at), (self.steps[number], number)):
-            games = next((n for n, each in enumerate(self.steps) if each.kind == GAMES), None)
-            if one.when and games is not None:
-                one.when = "before" if place < games else "after"
-        return f"steps.{at}"
+        self.steps[number], self.steps[target] = self.steps[target], step
+        for moved, position in ((step, target), (self.steps[number], number)):
+            games = next((n for n, row in enumerate(self.steps) if row.kind == GAMES), None)
+            if moved.when and games is not None:
+                moved.when = "before" if position < games else "after"
+        return f"steps.{target}"
 
 
-def _texts(of: type) -> tuple[str, ...]:
-    """The fields of a form, or of a row of it, that are texts."""
-    return tuple(one.name for one in fields(of) if one.type is str)
+def _text_fields(row_type: type) -> tuple[str, ...]:
+    """Return the names of the text fields of a form or row."""
+    return tuple(field_spec.name for field_spec in fields(row_type) if field_spec.type is str)
 
 
-TEXTS = _texts(StudyFields)
-GAME_TEXTS = _texts(GameFields)
-PLAYER_TEXTS = _texts(PlayerFields)
-STEP_TEXTS = _texts(StepFields)
+TEXTS = _text_fields(StudyFields)
+GAME_TEXTS = _text_fields(GameFields)
+PLAYER_TEXTS = _text_fields(PlayerFields)
+STEP_TEXTS = _text_fields(StepFields)
 ROWS: dict[str, tuple[type, tuple[str, ...]]] = {
     "players": (PlayerFields, PLAYER_TEXTS), "steps": (StepFields, STEP_TEXTS)
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The pages of a study's form, as pieces of HTML for whichever page they stand in."""
+"""The study form as HTML fragments."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,19 +12,20 @@ from cheaptalk.learning.policy import policy_names
 from cheaptalk.models.catalogue import OURS
 from cheaptalk.players.rosters import roster, roster_names
 from cheaptalk.players.seats import SEATS
+from cheaptalk.records.costs import Cost
 from cheaptalk.reports.pages import environment
 from cheaptalk.rules import (
     CheaptalkError,
     Game,
     UnknownName,
-    game_box,
     game_title,
     games,
+    get_game,
     strategies,
 )
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.studies.estimates.amounts import dollars_shown, shown
-from cheaptalk.studies.estimates.estimate import Estimate
+from cheaptalk.studies.estimates.estimate import Estimate, doubts
 from cheaptalk.studies.plans.plan import Plan, plan
 from cheaptalk.studies.presets import preset_names, study_of
 from cheaptalk.studies.study import Study
@@ -32,59 +33,56 @@ from cheaptalk.text import capital, plain
 from cheaptalk.web.console.designs.filled_form import NotExpressible, fields_from
 from cheaptalk.web.console.designs.parameter_fields import ParameterField, parameter_fields
 from cheaptalk.web.console.designs.people_fields import FIELDS, GROUPS, SOURCES
-from cheaptalk.web.console.designs.step_rows import BEGINNINGS, WHEN, about_step
+from cheaptalk.web.console.designs.step_rows import STEP_TEMPLATES, WHEN, about_step
 from cheaptalk.web.console.designs.study_fields import GameFields, StudyFields
-from cheaptalk.web.console.designs.study_form import Unfit, plan_from
-from cheaptalk.web.console.designs.study_outlook import (
+from cheaptalk.web.console.designs.study_forecast import (
     Size,
-    budget_doubts,
-    crowded,
-    not_estimated,
+    no_estimate_reason,
+    participant_cost,
+    seat_shortage,
     size_of,
-    timeless,
-    wages,
+    without_deadline,
 )
+from cheaptalk.web.console.designs.study_form import InvalidForm, plan_from
 
 HERE = Path(__file__).parent
-NOTHING = Markup()
-STYLE = HERE / "static" / "study_form.css"
-"""What the pages look like; it stands behind the style sheet of the rooms, whose colours it has."""
+EMPTY = Markup()
 SCRIPT = HERE / "static" / "study_form.js"
-"""What keeps counts fresh, and adds rows without a reload; the pages work without it."""
+"""Updates counts and adds rows without reloading; the form also works without it."""
 PAIRINGS = {
-    "all": "everybody with everybody",
-    "people": "each person with each of the others",
-    "self": "each with itself; in a study with people, only people with one another",
-    "self_all": "each with itself, models and scripts too",
-    "listed": "the seatings that I list",
+    "all": "all players with one another",
+    "people": "each person with each model, script or policy",
+    "self": "self-play; in a study with people, only people with one another",
+    "self_all": "self-play, including models and scripts",
+    "listed": "listed seatings",
 }
-"""Who meets whom, as people read it."""
-OWN_PAIRINGS = {"": "as in the whole study"} | PAIRINGS
+"""Display texts of pairings."""
+OWN_PAIRINGS = {"": "as for the whole study"} | PAIRINGS
 """The same for a single game."""
 KINDS = {
-    "person": "person in the browser", "model": "language model", "strategy": "strategy",
+    "person": "person in a browser", "model": "language model", "strategy": "strategy",
     "strategies": "strategies by game", "policy": "learned policy",
-    "policies": "learned policies", "roster": "roster of players",
+    "policies": "learned policies", "roster": "roster",
 }  # fmt: skip
-"""Kinds of players, as people read them; others that are registered stand behind these."""
+"""Display texts of kinds of players; other registered kinds follow."""
 
 
 class Addresses(NamedTuple):
-    """Where a form is sent, a path each: to be changed or kept, counted, and estimated."""
+    """URLs for changing or saving the form, for its counts, and for its cost."""
 
     form: str
     counts: str
     cost: str
 
 
-class Look(NamedTuple):
-    """What is to be said of a form.
+class CheckedForm(NamedTuple):
+    """A form with its plan or its problems.
 
     Attributes:
-        form: as it was typed.
-        plan: of its study; None where it makes none.
-        size: how large that is.
-        problems: a sentence for each field that is to be mended, by the field's name.
+        form: the form.
+        plan: plan of its study; None if the form is invalid.
+        size: size of the plan.
+        problems: error messages by field name.
     """
 
     form: StudyFields
@@ -93,53 +91,51 @@ class Look(NamedTuple):
     problems: dict[str, str]
 
 
-def look_at(form: StudyFields) -> Look:
-    """What is to be said of a form: how large its study is, or what is wrong in which field."""
+def check_form(form: StudyFields) -> CheckedForm:
+    """Plan the study of a form, or find its problems."""
     try:
         planned = plan_from(form)
-    except Unfit as error:
-        return Look(form, None, None, error.problems)
-    return Look(form, planned, size_of(planned), {})
+    except InvalidForm as error:
+        return CheckedForm(form, None, None, error.problems)
+    return CheckedForm(form, planned, size_of(planned), {})
 
 
 class GameView(NamedTuple):
-    """A game as it stands in the form.
+    """A game in the form.
 
     Attributes:
-        number: among the games.
-        typed: what stands in its fields.
-        about: what the game is, in a line; empty where there is no such game.
-        parameters: its parameters, those that stand in the form first, with what is typed.
+        number: index of the game.
+        row: its texts.
+        about: first line of its description; empty for an unknown game.
+        parameters: its parameters with their texts; those in the form come first.
     """
 
     number: int
-    typed: GameFields
+    row: GameFields
     about: str
     parameters: list[tuple[ParameterField, list[str]]]
 
     @classmethod
-    def of(cls, number: int, typed: GameFields) -> "GameView":
-        """A game of the form."""
+    def from_row(cls, number: int, row: GameFields) -> "GameView":
         try:
-            rules: type[Game] = game_box(typed.game).rules
+            rules: type[Game] = get_game(row.game).rules
         except UnknownName:
-            return cls(number, typed, "", [])
-        known = parameter_fields(rules)
-        names = dict.fromkeys([*(name for name in typed.values if name in known), *known])
-        parameters = [(known[name], typed.values.get(name, [])) for name in names]
-        return cls(number, typed, gist(rules), parameters)
+            return cls(number, row, "", [])
+        fields = parameter_fields(rules)
+        names = dict.fromkeys([*(name for name in row.values if name in fields), *fields])
+        parameters = [(fields[name], row.values.get(name, [])) for name in names]
+        return cls(number, row, first_line(rules), parameters)
 
 
-class Start(NamedTuple):
-    """A study to start from.
+class StartOption(NamedTuple):
+    """A preset as a starting point.
 
     Attributes:
-        name: the preset's.
-        description: what it is.
-        size: how large it is.
-        people: whether participants come to it.
-        refusal: why the form cannot hold it, so that its YAML is edited instead; empty where it
-            can.
+        name: name of the preset.
+        description: its description.
+        size: its size.
+        people: whether it has participants.
+        refusal: why the form cannot express it, so that it opens as YAML; empty if it can.
     """
 
     name: str
@@ -150,80 +146,79 @@ class Start(NamedTuple):
 
 
 class FormPage:
-    """Renders the pieces."""
+    """Renders the fragments."""
 
     def __init__(self) -> None:
         self.templates = environment(HERE / "templates")
         self.templates.filters |= {
             "sentence": sentence, "shown": shown, "dollars": dollars_shown, "lines": lines,
-            "thousands": "{:,}".format, "field_title": field_title, "written": written,
+            "thousands": "{:,}".format, "field_title": field_title, "filled_fields": filled_fields,
             "about_step": about_step,
         }  # fmt: skip
 
     def form(
-        self,
-        look: Look,
-        to: Addresses,
-        hidden: Markup = NOTHING,
-        at: str = "",
-        cost: Markup = NOTHING,
-    ) -> Markup:
-        """The whole form with its counts.
+        self, checked: CheckedForm, addresses: Addresses, hidden: Markup = EMPTY, focus: str = "",
+        cost: Markup = EMPTY,
+    ) -> Markup:  # fmt: skip
+        """Render the form with its counts.
 
         Args:
-            to: where it is sent.
-            hidden: fields that the page adds, such as a token.
-            at: the field, or the game, that one goes on with.
-            cost: what :meth:`cost` says, where that was asked for.
+            addresses: URLs of the form.
+            hidden: hidden fields of the page, such as a CSRF token.
+            focus: the field or game to focus.
+            cost: rendered cost, if requested.
         """
-        views = [GameView.of(number, game) for number, game in enumerate(look.form.games)]
+        views = [GameView.from_row(number, game) for number, game in enumerate(checked.form.games)]
         return self.render(
-            "study_form.html.jinja", games=views, to=to, hidden=hidden, at=at, pairings=PAIRINGS,
-            own_pairings=OWN_PAIRINGS, kinds=kinds(), all_games=list(games()),
-            known=known_names(look.form), groups=GROUPS, sources=SOURCES, when=WHEN,
-            step_kinds=list(BEGINNINGS), **counted(look, cost),
+            "study_form.html.jinja", games=views, addresses=addresses, hidden=hidden, focus=focus,
+            pairings=PAIRINGS, own_pairings=OWN_PAIRINGS, kinds=kinds(), all_games=list(games()),
+            known=known_names(checked.form), groups=GROUPS, sources=SOURCES, when=WHEN,
+            step_kinds=list(STEP_TEMPLATES), **counted(checked, cost),
         )  # fmt: skip
 
-    def counts(self, look: Look) -> Markup:
-        """How large the study is, or what is to be mended."""
-        return self.render("study_form_counts.html.jinja", **counted(look))
+    def counts(self, checked: CheckedForm) -> Markup:
+        """Render the size of the study, or the list of problems."""
+        return self.render("study_form_counts.html.jinja", **counted(checked))
 
-    def cost(self, study: Study, takes: Estimate | str | None) -> Markup:
-        """What a study's models may cost, or why that cannot be found out; None until it is."""
-        doubts = list(budget_doubts(takes, study)) if isinstance(takes, Estimate) else []
-        return self.render("study_form_cost.html.jinja", takes=takes, doubts=doubts)
+    def cost(self, study: Study, estimate: Estimate | str | None) -> Markup:
+        """Render the estimated cost, why it is missing (text), or that it is pending (None)."""
+        warnings = []
+        if isinstance(estimate, Estimate):
+            warnings = list(doubts(estimate, study.budget, Cost()))
+        return self.render("study_form_cost.html.jinja", estimate=estimate, warnings=warnings)
 
     def start(self, address: str, copies: Sequence[str] = ()) -> Markup:
-        """What a new study can start from.
+        """Render the starting points of a new study.
 
         Args:
-            address: the page of the form; ``?preset=NAME`` and ``?copy=NAME`` are put behind it.
-            copies: names of studies of which a copy can be made.
+            address: URL of the form; ``?preset=NAME`` or ``?copy=NAME`` is appended.
+            copies: names of studies to copy.
         """
         return self.render(
             "study_form_start.html.jinja", starts=starts(), address=address, copies=copies
         )
 
     def render(self, template: str, **values: object) -> Markup:
-        """A template's text, which is escaped already."""
+        """Render a template, which escapes its values."""
         text = self.templates.get_template(template).render(**values)
         return Markup(text)  # noqa: S704 - escaped in the template
 
 
-def counted(look: Look, cost: Markup = NOTHING) -> dict[str, object]:
-    """What the template of the counts shows."""
-    note = None if look.size is None else not_estimated(look.size)
-    study = None if look.plan is None else look.plan.study
+def counted(checked: CheckedForm, cost: Markup = EMPTY) -> dict[str, object]:
+    """Return the variables of the counts' template."""
+    note = None if checked.size is None else no_estimate_reason(checked.size)
+    study = None if checked.plan is None else checked.plan.study
     return {
-        "form": look.form, "size": look.size, "problems": look.problems, "note": note, "cost": cost,
-        "wages": wages(study.people) if study and study.people else "",
-        "timeless": timeless(study) if study else [],
-        "crowded": crowded(look.plan) if look.plan else "",
+        "form": checked.form, "size": checked.size, "problems": checked.problems, "note": note,
+        "cost": cost,
+        "participant_cost": participant_cost(study.people) if study and study.people else "",
+        "without_deadline": without_deadline(study) if study else [],
+        "seat_shortage": seat_shortage(checked.plan) if checked.plan else "",
     }  # fmt: skip
 
 
 def field_title(name: str, form: StudyFields) -> str:
-    """What people call a field, by its name.
+    """Return the display name of a field.
 
     >>> form = StudyFields(games=[GameFields("bargaining")])
     >>> field_title("games.0.value.money", form), field_title("players.1.name", form)
@@ -237,8 +232,8 @@ def field_title(name: str, form: StudyFields) -> str:
     if parts[0] not in ("games", "players") or len(parts) < 3:
         return capital(name)
     number = int(parts[1])
-    whose = f"Player {number + 1}" if parts[0] == "players" else _title(form.games[number].game)
-    return whose if parts[-1] == "game" else f"{whose}, {plain(parts[-1])}"
+    owner = f"Player {number + 1}" if parts[0] == "players" else _title(form.games[number].game)
+    return owner if parts[-1] == "game" else f"{owner}, {plain(parts[-1])}"
 
 
 def _title(game: str) -> str:
@@ -246,7 +241,7 @@ def _title(game: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """What is wrong, as a sentence.
+    """Return a message with a capital letter and a full stop.
 
     >>> sentence("should be more than 0")
     'Should be more than 0.'
@@ -254,36 +249,36 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}"
 
 
-def written(typed: Mapping[str, str]) -> list[str]:
-    """The names of fields in which something is written."""
-    return [name for name, text in typed.items() if text.strip()]
+def filled_fields(texts: Mapping[str, str]) -> list[str]:
+    """Return the names of nonblank fields."""
+    return [name for name, text in texts.items() if text.strip()]
 
 
 def lines(text: str) -> int:
-    """How many lines a text has, an empty one too."""
+    """Return the number of lines of a text, at least 1."""
     return text.count("\n") + 1
 
 
-def gist(rules: type[Game]) -> str:
-    """What a game is, in a line: the first of its docstring."""
+def first_line(rules: type[Game]) -> str:
+    """Return the first line of a game's docstring."""
     return inspect.cleandoc(rules.__doc__ or "").partition("\n")[0]
 
 
 def kinds() -> dict[str, str]:
-    """All kinds of players, as people read them."""
+    """Return the display texts of all kinds of players."""
     return KINDS | {key: key for key in SEATS if key not in KINDS}
 
 
 def known_names(form: StudyFields) -> dict[str, str]:
-    """Names that players may have, with what each is: strategies, policies, models and rosters."""
-    here = dict.fromkeys(game.game for game in form.games if game.game in GAMES)
-    named = {name: f"strategy of {game}" for game in here for name in strategies(game)}
+    """Return names of strategies, policies, models and rosters, each with a description."""
+    studied = dict.fromkeys(game.game for game in form.games if game.game in GAMES)
+    names = {name: f"strategy of {game}" for game in studied for name in strategies(game)}
     policies = dict.fromkeys(policy_names(), "learned policy")
-    return named | policies | _of_rosters()
+    return names | policies | _roster_names()
 
 
 @cache
-def _of_rosters() -> dict[str, str]:
+def _roster_names() -> dict[str, str]:
     return dict(_listed_by_rosters())
 
 
@@ -292,30 +287,30 @@ def _listed_by_rosters() -> Iterator[tuple[str, str]]:
         try:
             players = roster(name)
         except (CheaptalkError, ValueError):
-            continue  # another package's roster is broken; whoever asks for it is told
+            continue  # a broken roster of another package is reported when it is used
         yield name, f"roster: {players.description}"
         for entry in players.entries().values():
             if isinstance(entry.get("model"), str):
-                yield entry["model"], f"model of the roster {name}"
-    yield from ((f"{provider}/", f"a model of {provider}: add its name") for provider in OURS)
+                yield entry["model"], f"model in the roster {name}"
+    yield from ((f"{provider}/", f"prefix of {provider} models") for provider in OURS)
 
 
 @cache
-def starts() -> list[Start]:
-    """All presets to start from."""
+def starts() -> list[StartOption]:
+    """Return all presets as starting points."""
     return list(_starts())
 
 
-def _starts() -> Iterator[Start]:
+def _starts() -> Iterator[StartOption]:
     for name in preset_names():
         try:
             study = study_of(name)
             size = size_of(plan(study))
         except CheaptalkError:
-            continue  # another package's preset is broken; whoever plays it is told
+            continue  # a broken preset of another package is reported when it is used
+        refusal = ""
         try:
             fields_from(study)
         except NotExpressible as error:
-            yield Start(name, study.description, size, study.people is not None, str(error))
-        else:
-            yield Start(name, study.description, size, study.people is not None, "")
+            refusal = str(error)
+        yield StartOption(name, study.description, size, study.people is not None, refusal)

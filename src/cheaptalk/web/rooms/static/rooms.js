@@ -1,4 +1,4 @@
-// Keeps the page fresh: asks for it again when the server says that something has happened.
+// Reloads the page when the server sends a change event.
 (() => {
   "use strict";
   const own = document.currentScript;
@@ -16,7 +16,7 @@
     if (!now.isEqualNode(next)) now.replaceWith(next);
   }
 
-  // What has happened is replaced; the turn only where it is another one, so that no typing is lost.
+  // Replaces the changed parts; the turn only if it is a new one, so that no input is lost.
   function show(page) {
     const held = document.activeElement;
     swap(document.querySelector("header"), page.querySelector("header"));
@@ -45,7 +45,7 @@
     prepare();
   }
 
-  // A turn is announced once: by its heading where the focus goes there, else by the status line.
+  // Announces a turn once: by its heading if that gets the focus, otherwise by the status line.
   function tell(held) {
     const before = last;
     last = moment();
@@ -53,7 +53,7 @@
     if (last !== before && document.activeElement !== beginning()) part("said", document).textContent = said();
   }
 
-  // What does the same on the new page; else where it begins to say how things stand.
+  // The element with the same function on the new page, or the start of the current state.
   function heir(gone) {
     const same = gone.form && document.querySelector(`form[action="${gone.form.getAttribute("action")}"] button`);
     return (gone.id && document.getElementById(gone.id)) || same || beginning();
@@ -74,12 +74,12 @@
     try {
       const answer = await fetch(location.pathname, { cache: "no-store" });
       if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
-    } catch { /* the network is gone for a while; the next event asks again */ }
+    } catch { /* offline; the next event reloads the page */ }
     asking = false;
     if (again) { again = false; refresh(); }
   }
 
-  // The time that is left, as the server counts it.
+  // The remaining time, by the server's deadline.
   function tick() {
     for (const clock of document.querySelectorAll(".clock")) {
       const left = Math.max(0, Math.round(clock.dataset.due - Date.now() / 1000));
@@ -88,7 +88,7 @@
     }
   }
 
-  // The number that a field holds, by the rules of web/typed_numbers.py; NaN if it is none, unclear or out of bounds.
+  // The number in a field, by the rules of web/typed_numbers.py; NaN if it is invalid, ambiguous or out of bounds.
   const lang = document.documentElement.lang, point = (0.5).toLocaleString(lang)[1], comma = point === "." ? "," : ".";
   const typed = new RegExp(`^([-+\u2212]?)\\s*\\p{Sc}?\\s*(?=[${point}]?\\d)(\\d{1,3}(?:[${comma} '\u2019\u00a0\u202f]\\d{3})+|\\d*)(?:[${point}](\\d+))?\\s*\\p{Sc}?$`, "u");
   function value(input) {
@@ -104,7 +104,7 @@
     input.dispatchEvent(new Event("input", { bubbles: true }));
   };
 
-  // A slider below a field, which follows it.
+  // Adds a slider below a field.
   function slide(input) {
     if (!input.dataset.high) return;
     const high = Number(input.dataset.high), low = Number(input.dataset.low || 0);
@@ -121,7 +121,7 @@
     input.closest("label").after(slider);
   }
 
-  // One more and one less beside a field.
+  // Adds buttons for plus and minus 1 to a field.
   function step(input) {
     for (const by of [-1, 1]) {
       const button = made("button", { type: "button", className: "step", textContent: by < 0 ? "\u2212" : "+" });
@@ -131,7 +131,7 @@
     }
   }
 
-  // What follows from what is typed: the sum of fields, each times what one of it adds.
+  // Updates previews: the weighted sum of the fields.
   function preview(form) {
     const factor = (input) => !input.dataset.of ? 1
       : Number(form.querySelector(`[name="${input.dataset.of}"]:checked`)?.dataset.worth ?? NaN);
@@ -140,12 +140,12 @@
     for (const output of form.querySelectorAll("output[data-base]")) {
       const set = output.dataset, shown = (Number(set.base) + sum) * Number(set.scale);
       const text = Math.abs(shown).toLocaleString(lang, { maximumFractionDigits: set.places, minimumFractionDigits: !("exact" in set) && Math.abs(shown % 1) < 0.005 ? 0 : set.places });
-      output.textContent = Number.isNaN(shown) ? "\u2026" : `${shown < 0 ? "\u2212" : ""}${set.before}${text}${set.unit}`;
+      output.textContent = Number.isNaN(shown) ? "\u2026" : `${shown < 0 ? "\u2212" : ""}${set.before}${text}${(Math.abs(shown) === 1 && set.unitOfOne) || set.unit}`;
       output.classList.toggle("loss", shown < 0);
     }
   }
 
-  // Two parts of a whole: what one does not get is the other's.
+  // Keeps the sum of two shares equal to the total.
   function divide(parts) {
     const whole = Number(parts.dataset.whole), both = [...parts.querySelectorAll("label input")];
     both.forEach((input, at) => input.addEventListener("input", (event) => {
@@ -158,10 +158,10 @@
     }));
   }
 
-  // The way to the turn is shown while the turn is out of sight.
+  // Shows the link to the turn while the turn is not visible.
   const sight = new IntersectionObserver(([turn]) => { part("jump", document).hidden = turn.isIntersecting; }, { rootMargin: "0px 0px -90px" });
 
-  // A form is sent once.
+  // Prevents a form from being sent twice.
   function prepare() {
     for (const form of document.querySelectorAll("form")) {
       if (ready.has(form)) continue;

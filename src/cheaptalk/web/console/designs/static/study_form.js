@@ -1,45 +1,45 @@
-// Keeps a study's counts fresh while one types, and adds and removes rows without a reload. The form
-// works without it: every button sends the whole form.
+// Updates a study's counts while you type, and adds and removes rows without reloading. The form
+// also works without this script: every button sends the whole form.
 "use strict";
 
-const PAUSE = 350; // milliseconds without a key after which counts are asked for
-const AGAIN = 1200; // milliseconds after which a cost is asked for, or asked for again
+const TYPING_DELAY = 350; // milliseconds after the last key before the counts are requested
+const POLL_DELAY = 1200; // milliseconds before the cost is requested, or requested again
 
 const form = () => document.querySelector("form.study-form");
-let typing = 0;
-let waiting = 0;
-let asking = new AbortController();
+let typingTimer = 0;
+let pollTimer = 0;
+let requests = new AbortController();
 
-function typed(deed) {
+function formData(action) {
   const fields = new URLSearchParams(new FormData(form()));
-  if (deed) fields.set("do", deed);
+  if (action) fields.set("do", action);
   return fields;
 }
 
-// The page that answers; a refusal, such as of somebody who was logged out, is shown by sending the form.
-async function answer(address, fields) {
-  const reply = await fetch(address, { method: "POST", body: fields, signal: asking.signal });
-  if (reply.redirected || (!reply.ok && reply.status !== 422)) throw new Refused(reply.statusText);
-  return reply.text();
+// Post the form. Errors, such as an expired session, are shown by submitting the whole form instead.
+async function post(address, fields) {
+  const response = await fetch(address, { method: "POST", body: fields, signal: requests.signal });
+  if (response.redirected || (!response.ok && response.status !== 422)) throw new Rejected(response.statusText);
+  return response.text();
 }
 
-class Refused extends Error {}
+class Rejected extends Error {}
 
-// A server that cannot be reached is asked again; one that refuses is not.
-function failed(error, where, again) {
-  if (error instanceof Refused) where.textContent = "This cannot be shown. Press Check to see why.";
-  else if (error.name !== "AbortError") waiting = setTimeout(again, 4 * AGAIN);
+// Retry if the server is unreachable, but not if it rejects the form.
+function handleError(error, container, retry) {
+  if (error instanceof Rejected) container.textContent = "The server rejected the form. Press Check to see why.";
+  else if (error.name !== "AbortError") pollTimer = setTimeout(retry, 4 * POLL_DELAY);
 }
 
 function part(name) {
   return form().querySelector(`[data-part="${name}"]`);
 }
 
-// Puts what is to be mended to its fields, and takes away what is mended.
-function place() {
+// Show the problems at their fields, and hide solved ones.
+function showProblems() {
   const problems = new Map();
-  for (const one of part("counts").querySelectorAll("[data-field]")) {
-    problems.set(one.dataset.field, one.querySelector("span").textContent);
+  for (const item of part("counts").querySelectorAll("[data-field]")) {
+    problems.set(item.dataset.field, item.querySelector("span").textContent);
   }
   for (const line of form().querySelectorAll("[data-problem]")) {
     const text = problems.get(line.dataset.problem) || "";
@@ -48,50 +48,50 @@ function place() {
     if (text && line.closest("details")) line.closest("details").open = true;
   }
   for (const field of form().querySelectorAll("[aria-describedby]")) {
-    const of = field.getAttribute("aria-describedby").split(" ").pop().slice(2);
-    field.toggleAttribute("aria-invalid", problems.has(of));
-    if (problems.has(of)) field.setAttribute("aria-invalid", "true");
+    const name = field.getAttribute("aria-describedby").split(" ").pop().slice(2);
+    field.toggleAttribute("aria-invalid", problems.has(name));
+    if (problems.has(name)) field.setAttribute("aria-invalid", "true");
   }
 }
 
-async function count() {
-  asking.abort();
-  asking = new AbortController();
-  clearTimeout(waiting);
+async function updateCounts() {
+  requests.abort();
+  requests = new AbortController();
+  clearTimeout(pollTimer);
   form().classList.add("stale");
   try {
-    part("counts").innerHTML = await answer(form().dataset.counts, typed());
+    part("counts").innerHTML = await post(form().dataset.counts, formData());
     form().classList.remove("stale");
-    place();
-    waiting = setTimeout(cost, AGAIN);
+    showProblems();
+    pollTimer = setTimeout(updateCost, POLL_DELAY);
   } catch (error) {
-    failed(error, part("counts"), count);
+    handleError(error, part("counts"), updateCounts);
   }
 }
 
-async function cost() {
-  const there = part("cost");
-  if (!there || !("ask" in there.dataset)) return;
+async function updateCost() {
+  const container = part("cost");
+  if (!container || !("ask" in container.dataset)) return;
   try {
-    there.innerHTML = await answer(form().dataset.cost, typed());
-    if (there.querySelector("[data-again]")) waiting = setTimeout(cost, AGAIN);
+    container.innerHTML = await post(form().dataset.cost, formData());
+    if (container.querySelector("[data-again]")) pollTimer = setTimeout(updateCost, POLL_DELAY);
   } catch (error) {
-    failed(error, there, cost);
+    handleError(error, container, updateCost);
   }
 }
 
-async function change(button) {
-  clearTimeout(typing);
-  clearTimeout(waiting);
-  asking.abort();
-  asking = new AbortController();
+async function changeRows(button) {
+  clearTimeout(typingTimer);
+  clearTimeout(pollTimer);
+  requests.abort();
+  requests = new AbortController();
   try {
-    const page = new DOMParser().parseFromString(await answer(form().action, typed(button.value)), "text/html");
+    const page = new DOMParser().parseFromString(await post(form().action, formData(button.value)), "text/html");
     form().replaceWith(page.querySelector("form.study-form"));
     const add = `add-${/game|step|player/.exec(button.value)}`;
     const next = form().querySelector("[autofocus]") || form().querySelector(`[value="${add}"]`);
     next.focus();
-    cost();
+    updateCost();
   } catch {
     form().requestSubmit(button);
   }
@@ -99,20 +99,20 @@ async function change(button) {
 
 document.addEventListener("input", (event) => {
   if (!form()?.contains(event.target)) return;
-  clearTimeout(typing);
-  typing = setTimeout(count, PAUSE);
+  clearTimeout(typingTimer);
+  typingTimer = setTimeout(updateCounts, TYPING_DELAY);
 });
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-stay]");
   if (!button || !form()?.contains(button)) return;
   event.preventDefault();
-  change(button);
+  changeRows(button);
 });
 
-if (form()) cost();
+if (form()) updateCost();
 
-// Which strategy plays which game is written under Settings.
+// Strategies by game are entered under Settings.
 document.addEventListener("change", ({ target }) => {
   if (target.matches?.('[name$=".kind"]') && target.value === "strategies") target.closest(".player").querySelector("details").open = true;
 });

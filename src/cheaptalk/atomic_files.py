@@ -1,0 +1,129 @@
+"""Files that are written, and read, completely or not at all."""
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import TextIO
+
+LONGEST = 2**28
+"""Maximum bytes of a file that is read at once; devices have no end."""
+
+
+STORE = b"SQLite format 3\0"
+"""The first bytes of stores that are files."""
+
+
+def is_store(path: Path) -> bool:
+    """Return whether an existing file is a store, or another SQLite database."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(STORE)) == STORE
+
+
+@contextmanager
+def whole_file(path: Path, *, new: bool = False) -> Iterator[TextIO]:
+    """Open a text file that replaces the existing one only after it is completely written.
+
+    Pipes and devices are written directly. Line endings are unchanged. Missing parent folders are
+    created.
+
+    Args:
+        new: whether the file must not exist.
+
+    Raises:
+        FileExistsError: it exists and must not, or is a store, which is never replaced by text.
+        OSError: it cannot be written; nothing remains of it.
+    """
+    if new and path.exists():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        return
+    if is_store(path):
+        raise FileExistsError(errno.EEXIST, "it is a store of matches", str(path))
+    with whole_path(path) as partial, partial.open("x", encoding="utf-8", newline="") as file:
+        yield file
+
+
+@contextmanager
+def whole_path(path: Path) -> Iterator[Path]:
+    """Yield a temporary path, which replaces the given one after it is completely written.
+
+    Missing parent folders are created.
+
+    Raises:
+        OSError: it cannot be written; nothing remains of it.
+    """
+    if not path.parent.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        yield partial
+        partial.replace(path)
+    except OSError as error:
+        if error.filename == str(partial):
+            error.filename = str(path)
+        raise
+    finally:
+        if partial.exists():
+            partial.unlink()
+
+
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder, which replaces a new or empty one after it is completely written.
+
+    Raises:
+        FileExistsError: a file or a non-empty folder exists there.
+        OSError: it cannot be written; nothing remains of it.
+    """
+    path = path.absolute()
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise FileExistsError(errno.EEXIST, "the folder already exists", str(path))
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        partial.mkdir(parents=True)
+        yield partial
+        if path.exists():
+            path.rmdir()
+        partial.rename(path)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def read_whole(path: Path | Traversable, max_bytes: int = LONGEST) -> str:
+    """Return a file's text, in UTF-8, without a byte order mark.
+
+    Args:
+        max_bytes: maximum size of the file.
+
+    Raises:
+        OSError: it cannot be read, or is larger.
+        UnicodeDecodeError: it is not text.
+    """
+    with path.open("rb") as file:
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return data.decode("utf-8-sig")
+
+
+def configured_file(configured: str | None, default: Path | str) -> Path | None:
+    """Return a user's configuration file; None if there is none.
+
+    Args:
+        configured: the value of an environment variable; "" for no file, None if it is not set.
+        default: the default file, relative to the user's configuration folder.
+    """
+    if configured is not None:
+        return Path(configured) if configured else None
+    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 - Path's own fails where there is no home
+    path = Path(folder) / default
+    return path if path.is_file() else None

@@ -1,0 +1,150 @@
+"""Interruption of a command by a signal, or by output that can no longer be written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+STOPPED = 128 + signal.SIGINT
+"""Exit status after Ctrl-C."""
+CLOSED_PIPE = 128 + 13
+"""Exit status after a closed pipe, as of a program ended by SIGPIPE."""
+OUTPUTS = {"stdout": "standard output", "stderr": "standard error"}
+
+
+class Outside:
+    """Turns signals and output errors into KeyboardInterrupt, and determines the exit status.
+
+    Attributes:
+        signal: the last signal that was received, except SIGINT.
+        lost: errors of outputs, by name of the output.
+    """
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        self.lost: dict[str, OSError] = {}
+        self._ended = False
+
+    @contextmanager
+    def heeded(self) -> Iterator[None]:
+        """Treat signals and output errors like Ctrl-C."""
+        streams = {name: getattr(sys, name) for name in OUTPUTS}
+        handlers = {number: signal.signal(number, self._receive) for number in _signals()}
+        for name, stream in streams.items():
+            setattr(sys, name, self._monitored(name, stream))
+        try:
+            yield
+        finally:
+            for name, stream in streams.items():
+                setattr(sys, name, stream)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+    def ended(self, status: int) -> int:
+        """Return the exit status of a finished command.
+
+        Args:
+            status: its exit status if it was not interrupted.
+        """
+        self._ended = True
+        for name in OUTPUTS:
+            getattr(sys, name).flush()
+        if status == STOPPED and self.signal is not None:
+            return 128 + self.signal
+        if status in (0, STOPPED) and self.lost:
+            closed = all(error.errno == errno.EPIPE for error in self.lost.values())
+            return CLOSED_PIPE if closed else 1
+        return status
+
+    @property
+    def problem(self) -> str | None:
+        """Message about an output that could not be written; None for closed pipes."""
+        for name, error in self.lost.items():
+            if error.errno != errno.EPIPE:
+                return f"cannot write to {OUTPUTS[name]}: {error.strerror}"
+        return None
+
+    def _monitored(self, name: str, stream: TextIO | None) -> TextIO:
+        """Return the stream with its errors monitored; a closed stream discards its output."""
+        if stream is None:
+            return Path(os.devnull).open("w", encoding="utf-8")
+        return cast(TextIO, _MonitoredStream(stream, partial(self._lose, name)))
+
+    def _receive(self, number: int, _: object) -> None:
+        if not self._ended:
+            self.signal = number
+            _interrupt()
+
+    def _lose(self, name: str, error: OSError, interrupts: bool) -> None:
+        first = not self.lost
+        self.lost[name] = error
+        if first and interrupts and not self._ended:
+            _interrupt()
+
+
+@contextmanager
+def finishing() -> Iterator[None]:
+    """Do not interrupt a command if its output is closed, so that it still writes its files."""
+    streams = [s for s in (sys.stdout, sys.stderr) if isinstance(s, _MonitoredStream)]
+    for stream in streams:
+        stream.interrupts = False
+    try:
+        yield
+    finally:
+        for stream in streams:
+            stream.interrupts = True
+
+
+class _MonitoredStream:
+    """A stream that discards its output after the first error.
+
+    Attributes:
+        interrupts: whether an error interrupts the command like Ctrl-C.
+    """
+
+    def __init__(self, stream: TextIO, lose: Callable[[OSError, bool], None]) -> None:
+        self.interrupts = True
+        self._stream = stream
+        self._lose = lose
+
+    def write(self, text: str) -> int:
+        with self._guarded():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with self._guarded():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            with suppress(OSError, ValueError):  # a stream without a file
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            self._lose(error, self.interrupts)
+
+
+def _signals() -> list[signal.Signals]:
+    """Return the signals that stop a command, except those ignored since its start."""
+    signals = [number for number in signal.Signals if number.name in ("SIGTERM", "SIGHUP")]
+    return [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+def _interrupt() -> None:
+    """Interrupt like Ctrl-C, even if the process was started with SIGINT ignored."""
+    if callable(signal.getsignal(signal.SIGINT)):
+        signal.raise_signal(signal.SIGINT)
+    else:
+        raise KeyboardInterrupt

@@ -1,0 +1,108 @@
+"""Metrics of bargaining (GLEE section 2.1), in [0, 1] and as shares of the money.
+
+t is the stage of agreement, q Alice's undiscounted share, and d_A and d_B are the discounts.
+Metrics by stage give the proposed divisions as undiscounted shares of the money.
+"""
+
+from collections.abc import Iterator
+
+from cheaptalk.games.bargaining.events import Offer
+from cheaptalk.games.bargaining.rules import Bargaining, Division
+from cheaptalk.rules import COUNT, SHARE, Metric, Point, Result, Series
+
+
+def alice_gain(result: Result) -> float:
+    """Alice's discounted share of the money: q * d_A ** (t - 1); 0 without an agreement."""
+    game: Bargaining = result.game
+    return game.payoffs(result.outcome)["alice"] / game.money
+
+
+def bob_gain(result: Result) -> float:
+    """Bob's discounted share of the money: (1 - q) * d_B ** (t - 1); 0 without an agreement."""
+    game: Bargaining = result.game
+    return game.payoffs(result.outcome)["bob"] / game.money
+
+
+def agreement(result: Result) -> float:
+    """1 if an offer was accepted, else 0."""
+    return float(result.outcome.stage is not None)
+
+
+def efficiency(result: Result) -> float:
+    """The sum of both discounted shares; 0 without an agreement (GLEE section 2.1)."""
+    return alice_gain(result) + bob_gain(result)
+
+
+def fairness(result: Result) -> float:
+    """1 - 4 * (q - 1/2) ** 2; 1 without an agreement (GLEE section 2.1)."""
+    game: Bargaining = result.game
+    outcome: Division = result.outcome
+    if outcome.alice_gain is None:
+        return 1.0
+    return 1 - 4 * (outcome.alice_gain / game.money - 0.5) ** 2
+
+
+def rounds(result: Result) -> float:
+    """The stage of agreement, or the last stage without one."""
+    stage: int | None = result.outcome.stage
+    return float(stage if stage is not None else result.game.horizon.rounds)
+
+
+def published_bob_gain(result: Result) -> float:
+    """GLEE's released code: without an agreement, Bob's gain is d_B ** (T - 1)."""
+    game: Bargaining = result.game
+    if result.outcome.stage is None:
+        return game.discounts[1] ** (game.horizon.rounds - 1)
+    return bob_gain(result)
+
+
+def published_efficiency(result: Result) -> float:
+    """GLEE's released code: the sum of the gains that it computes."""
+    return alice_gain(result) + published_bob_gain(result)
+
+
+def published_fairness(result: Result) -> float:
+    """GLEE's released code: 0 without an agreement."""
+    return 0.0 if result.outcome.stage is None else fairness(result)
+
+
+def _stages(game: Bargaining) -> tuple[float, float]:
+    return 1.0, float(game.horizon.rounds)
+
+
+METRICS = (
+    Metric("agreement", agreement, unit="share of matches", bounds=SHARE),
+    Metric("alice_gain", alice_gain, role="alice", unit="share of the money", bounds=SHARE),
+    Metric(
+        "bob_gain",
+        bob_gain,
+        published_bob_gain,
+        role="bob",
+        unit="share of the money",
+        bounds=SHARE,
+    ),
+    Metric("efficiency", efficiency, published_efficiency, unit="share of the money", bounds=SHARE),
+    Metric("fairness", fairness, published_fairness, unit="1 is even", bounds=SHARE),
+    Metric("rounds", rounds, unit="rounds", bounds=COUNT, limits=_stages),
+)
+
+
+def demand(result: Result) -> Iterator[Point]:
+    """The share of the money that the proposer would keep, by stage, in [0, 1]."""
+    for request, seat, action in result.given():
+        if isinstance(action, Offer):
+            demanded = action.alice_gain if seat == "alice" else action.bob_gain
+            yield Point(request // 2 + 1, seat, demanded / result.game.money)
+
+
+def alice_share(result: Result) -> Iterator[Point]:
+    """Alice's share of the money in a proposal, in [0, 1], by stage and proposer's seat."""
+    for request, seat, action in result.given():
+        if isinstance(action, Offer):
+            yield Point(request // 2 + 1, seat, action.alice_gain / result.game.money)
+
+
+SERIES = (
+    Series("demand", demand, unit="share of the money", bounds=SHARE),
+    Series("alice_share", alice_share, unit="share of the money", bounds=SHARE),
+)

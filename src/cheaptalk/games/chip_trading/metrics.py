@@ -1,0 +1,257 @@
+"""Metrics of chip trading (Strategic Tradeoffs, section 6).
+
+A gain is the increase in value of a player's chips to that player in dollars, negative for a loss;
+the surplus is the sum of all gains. The ratio of a proposal is the number of chips given divided by
+the number requested. Metrics by turn give the gains so far and the proposals; turns are counted
+through the whole game, so a round has as many turns as there are players.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import permutations, product
+from statistics import fmean
+from typing import NamedTuple
+
+from cheaptalk.games.chip_trading.events import Trading, Worths
+from cheaptalk.games.chip_trading.regret import Part, Regret, decisions
+from cheaptalk.games.chip_trading.rules import ChipTrading
+from cheaptalk.games.extras import needed
+from cheaptalk.rules import COUNT, SHARE, Metric, Point, Result, Series
+
+np = needed("numpy")
+scipy = needed("scipy")
+
+CENT = 0.01
+NONE = 1e-6
+"""Bounds below this, in cents, are rounding errors of the solver."""
+
+
+def surplus_bound(worths: Worths, chips: int) -> float:
+    """Return the maximum surplus in dollars if no player may lose.
+
+    The linear programme of Strategic Tradeoffs, definition 1: maximise sum_ic v_ic a_ic over
+    allocations a >= 0 that use all chips of each colour c and give every player i at least the
+    value of its initial chips. Chips are divisible here, so trade of whole chips can yield slightly
+    less. Solved by HiGHS.
+
+    Args:
+        worths: v, the value of a chip in cents, by player and colour.
+        chips: each player's initial number of chips per colour.
+
+    Raises:
+        CheaptalkError: scipy is not installed.
+    """
+    colours = next(iter(worths.values()))
+    rows = tuple(tuple(by_colour[colour] for colour in colours) for by_colour in worths.values())
+    return _bound(rows, chips)
+
+
+@lru_cache(maxsize=4096)
+def _bound(worths: tuple[tuple[int, ...], ...], chips: int) -> float:
+    values = np.array(worths, dtype=float)
+    players, colours = values.shape
+    stocks = np.tile(np.eye(colours), players)
+    final_worth = np.kron(np.eye(players), np.ones(colours)) * values.ravel()
+    start = chips * values.sum(axis=1)
+    solution = scipy.optimize.linprog(
+        -values.ravel(),
+        A_ub=-final_worth,
+        b_ub=-start,
+        A_eq=stocks,
+        b_eq=np.full(colours, players * chips),
+        method="highs",
+    )
+    gain = -solution.fun - start.sum()
+    return float(gain * CENT) if gain > NONE else 0.0
+
+
+def expected_rational_trades(game: ChipTrading) -> float:
+    """Return the expected number of first proposals that benefit the proposer and another player.
+
+    The sum over all proposals of p (1 - (1 - q) ** (n - 1)), where over random values p is the
+    probability that the proposer gains, q the probability that another given player gains, and n
+    the number of players. It gives the 37.1, 120.7 and 250.7 of Strategic Tradeoffs, appendix A.1,
+    for two, three and four colours. The note there, which counts trades that the proposer thinks
+    might benefit another player, would give 66.0, 227.2 and 483.7.
+    """
+    total = 0.0
+    private_values = dict.fromkeys(game.colours[1:], game.values)
+    worths: Mapping[str, tuple[int, ...]] = {game.colours[0]: (game.common_value,)} | private_values
+    amounts = range(1, game.chips + 1)
+    for give, want in permutations(game.colours, 2):
+        ratios = [gained / lost for gained, lost in product(worths[want], worths[give])]
+        for amount, received in product(amounts, amounts):
+            proposer = sum(ratio > amount / received for ratio in ratios) / len(ratios)
+            responder = sum(ratio < amount / received for ratio in ratios) / len(ratios)
+            total += proposer * (1 - (1 - responder) ** (game.players - 1))
+    return total
+
+
+class Proposed(NamedTuple):
+    """A proposal: the proposer's gain in dollars, the ratio, and whether it led to a trade."""
+
+    surplus: float
+    ratio: float
+    accepted: bool
+
+
+def proposed(outcome: Trading) -> list[Proposed]:
+    """Return all proposals of a game in order (section 6.2.1, table 5)."""
+    return [
+        Proposed(
+            turn.proposal.gain(outcome.worths[turn.proposer]) / 100,
+            turn.proposal.give_amount / turn.proposal.want_amount,
+            turn.partner is not None,
+        )
+        for turn in outcome.turns
+    ]
+
+
+def surplus_by_turn(outcome: Trading) -> list[float]:
+    """Return the surplus after each turn in dollars (figure 2, divided by the bound there)."""
+    return [sum(gains.values()) / 100 for gains in outcome.gains_by_turn()]
+
+
+def surplus(result: Result) -> float:
+    """The sum of all players' gains in dollars."""
+    return surplus_by_turn(result.outcome)[-1]
+
+
+def bound(result: Result) -> float:
+    """The maximum sum of all players' gains in dollars if no player may lose."""
+    return surplus_bound(result.outcome.worths, result.game.chips)
+
+
+def surplus_ratio(result: Result) -> float | None:
+    """The surplus divided by its bound; None if no gain is possible.
+
+    At most 1 if no player ends with a loss (section 6.1, table 3).
+    """
+    return over_bound(surplus(result), bound(result))
+
+
+def first_round_ratio(result: Result) -> float | None:
+    """The surplus after the first round divided by the bound; None if no gain is possible."""
+    return over_bound(surplus_by_turn(result.outcome)[result.game.players - 1], bound(result))
+
+
+def over_bound(surplus: float, bound: float) -> float | None:
+    """Return a surplus divided by its bound, both in dollars; None if the bound is 0."""
+    return surplus / bound if bound else None
+
+
+def acceptance(result: Result) -> float:
+    """The share of proposals that led to a trade."""
+    return fmean(proposal.accepted for proposal in proposed(result.outcome))
+
+
+def accepted_surplus(result: Result) -> float | None:
+    """The proposers' mean gain from proposals that led to a trade; None without any."""
+    return _mean(proposal.surplus for proposal in proposed(result.outcome) if proposal.accepted)
+
+
+def rejected_surplus(result: Result) -> float | None:
+    """The proposers' mean intended gain from rejected proposals; None without any."""
+    return _mean(proposal.surplus for proposal in proposed(result.outcome) if not proposal.accepted)
+
+
+def accepted_ratio(result: Result) -> float | None:
+    """The mean ratio of proposals that led to a trade; None without any."""
+    return _mean(proposal.ratio for proposal in proposed(result.outcome) if proposal.accepted)
+
+
+def rejected_ratio(result: Result) -> float | None:
+    """The mean ratio of rejected proposals; None without any."""
+    return _mean(proposal.ratio for proposal in proposed(result.outcome) if not proposal.accepted)
+
+
+def _mean(numbers: Iterable[float]) -> float | None:
+    values = list(numbers)
+    return fmean(values) if values else None
+
+
+def counted(part: Part, regret: Regret) -> Callable[[Result], float]:
+    """Return the metric that counts a role's decisions with one kind of regret (figure 5)."""
+
+    def count(result: Result) -> float:
+        sample = decisions(result.outcome, result.game.chips)
+        return float(sum((decision.part, decision.regret) == (part, regret) for decision in sample))
+
+    count.__doc__ = f"The number of decisions in the sample as {part} with {regret} regret."
+    return count
+
+
+KINDS: tuple[tuple[Part, Regret], ...] = (
+    ("proposer", "no"), ("proposer", "forced"),
+    ("acceptor", "no"), ("acceptor", "forced"), ("acceptor", "unforced"),
+    ("decliner", "no"), ("decliner", "unforced"),
+)  # fmt: skip
+"""The combinations of role and regret."""
+
+METRICS = (
+    Metric("surplus", surplus, unit="dollars"),
+    Metric("bound", bound, unit="dollars"),
+    Metric("surplus_ratio", surplus_ratio, unit="share of the bound"),
+    Metric("first_round_ratio", first_round_ratio, unit="share of the bound"),
+    Metric("acceptance", acceptance, unit="share of proposals", bounds=SHARE),
+    Metric("accepted_surplus", accepted_surplus, unit="dollars a proposal"),
+    Metric("rejected_surplus", rejected_surplus, unit="dollars a proposal"),
+    Metric("accepted_ratio", accepted_ratio, unit="chips given a chip wanted"),
+    Metric("rejected_ratio", rejected_ratio, unit="chips given a chip wanted"),
+    *(
+        Metric(f"{part}_{regret}_regret", counted(part, regret), unit="decisions", bounds=COUNT)
+        for part, regret in KINDS
+    ),
+)
+
+
+def gain_by_turn(result: Result) -> Iterator[Point]:
+    """Each player's gain after the turn in dollars; for all players, the surplus.
+
+    The values in figures 4 and 10 are these gains plus the initial value of the chips.
+    """
+    outcome: Trading = result.outcome
+    for number, cents in enumerate(outcome.gains_by_turn(), 1):
+        yield Point(number, None, sum(cents.values()) / 100)
+        for player, gained in cents.items():
+            yield Point(number, player, gained / 100)
+
+
+def surplus_ratio_by_turn(result: Result) -> Iterator[Point]:
+    """Each gain divided by the bound of the surplus (figure 2); none if no gain is possible."""
+    maximum = bound(result)
+    for number, player, dollars in gain_by_turn(result):
+        yield Point(number, player, over_bound(dollars or 0.0, maximum))
+
+
+def proposal_surplus(result: Result) -> Iterator[Point]:
+    """The proposer's gain if the proposal is accepted, in dollars (table 5, figures 12 to 14)."""
+    return _of_proposer(result, lambda proposal: proposal.surplus)
+
+
+def proposal_ratio(result: Result) -> Iterator[Point]:
+    """The chips given per chip requested (table 5, figures 12 to 14)."""
+    return _of_proposer(result, lambda proposal: proposal.ratio)
+
+
+def accepted_by_turn(result: Result) -> Iterator[Point]:
+    """1 if the proposal leads to a trade, else 0; in the proposer's seat."""
+    return _of_proposer(result, lambda proposal: float(proposal.accepted))
+
+
+def _of_proposer(result: Result, value: Callable[[Proposed], float]) -> Iterator[Point]:
+    outcome: Trading = result.outcome
+    rows = zip(outcome.turns, proposed(outcome), strict=True)
+    return (
+        Point(number, turn.proposer, value(proposal))
+        for number, (turn, proposal) in enumerate(rows, 1)
+    )
+
+
+SERIES = (
+    Series("gain", gain_by_turn, unit="dollars"),
+    Series("surplus_ratio", surplus_ratio_by_turn, unit="share of the bound"),
+    Series("proposal_surplus", proposal_surplus, unit="dollars"),
+    Series("proposal_ratio", proposal_ratio, unit="chips given a chip wanted", bounds=COUNT),
+    Series("accepted", accepted_by_turn, unit="share of proposals", bounds=SHARE),
+)

@@ -1,0 +1,310 @@
+"""Metrics of Deal or No Deal (Liao, Tomlin and Klein 2024, sections 4 and 5, appendix E).
+
+X and Y are the values of the players' claims to them in points, 0 without an agreement, and lambda
+is the objective. The record contains the number of corrections of each player, with the kind of
+every answer. Vocabulary and entropy refer to one match; for many matches, compute them from all
+messages with :mod:`cheaptalk.games.language`.
+
+Metrics by turn give the length and the inconsistencies of messages. A turn is a message or a
+proposal of one player; turns count from 1 as in the metric ``length``. Judges of hallucinations are
+compared with an exact check.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from cheaptalk.games.deal_or_no_deal.contexts import PILE, Context, Triple, bundles, rest, worth
+from cheaptalk.games.deal_or_no_deal.counts import stated_counts
+from cheaptalk.games.deal_or_no_deal.dialogue import (
+    Fault,
+    Move,
+    inconsistencies,
+    part,
+    standing,
+    stated_values,
+)
+from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
+from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal, Division, Opening, paid
+from cheaptalk.games.language import ngram_entropy, vocabulary, words
+from cheaptalk.rules import COUNT, SHARE, Metric, Point, Result, Series
+
+SLACK = 1e-9
+"""The tolerance in comparing payoffs, in points."""
+
+
+def points(context: Context, claim: Triple) -> tuple[int, int]:
+    """Return both players' points if player 1 gets this claim and player 2 the rest."""
+    first, second = context.values
+    return worth(first, claim), worth(second, rest(context.counts, claim))
+
+
+def best_joint_score(context: Context) -> int:
+    """Return the maximum sum of points, from 10 to 19.
+
+    Its mean over the published contexts is 15.008.
+    """
+    return max(sum(points(context, claim)) for claim in bundles(context.counts))
+
+
+def optimal_claims(context: Context, objective: float = 0.0) -> list[Triple]:
+    """Return player 1's part in each division that is Pareto-optimal in the players' payoffs.
+
+    A division is Pareto-optimal if no other pays both players at least as much and one of them
+    more. Under the cooperative objective these are the divisions with the greatest sum of points,
+    under the strictly competitive one all divisions. Of the 81,767 divisions of the published
+    contexts 23.3 % are optimal in points.
+
+    Args:
+        context: the pool and values.
+        objective: the weight of the partner's points, lambda in [-1, 1].
+    """
+    claims = list(bundles(context.counts))
+    payoff_pairs = [paid(points(context, claim), objective) for claim in claims]
+    return [
+        claim
+        for claim, (first, second) in zip(claims, payoff_pairs, strict=True)
+        if not any(
+            first_payoff >= first - SLACK
+            and second_payoff >= second - SLACK
+            and first_payoff + second_payoff > first + second + SLACK
+            for first_payoff, second_payoff in set(payoff_pairs)
+        )
+    ]
+
+
+def score(result: Result) -> float:
+    """The mean payoff of the two players, (1 + lambda) (X + Y) / 2; 0 without an agreement."""
+    game: DealOrNoDeal = result.game
+    return sum(game.payoffs(result.outcome).values()) / 2
+
+
+def joint_points(result: Result) -> float:
+    """The sum of both players' points, X + Y, from 0 to 19, under any objective."""
+    outcome: Division = result.outcome
+    return float(sum(outcome.points or (0, 0)))
+
+
+def efficiency(result: Result) -> float:
+    """The sum of both players' points as a share of its maximum in the context, in [0, 1]."""
+    instance: Opening = result.instance
+    return joint_points(result) / best_joint_score(instance.context)
+
+
+def agreement(result: Result) -> float:
+    """1 if the two claims add up to exactly the pool, else 0."""
+    return float(result.outcome.ending == "agreement")
+
+
+def pareto_optimality(result: Result) -> float:
+    """1 if there is an agreement that no other division Pareto-dominates, else 0.
+
+    Compared in payoffs. Without an agreement it is 0, as in the paper's rates over all games.
+    """
+    outcome: Division = result.outcome
+    instance: Opening = result.instance
+    best = optimal_claims(instance.context, result.game.objective)
+    return float(outcome.ending == "agreement" and outcome.claims[0] in best)
+
+
+def published_pareto_optimality(result: Result) -> float:
+    """The released game classes: in points, 1 if and only if player 2 gets all 10.
+
+    They confuse whose values and claim they compare, and therefore call 12.54 % of the divisions of
+    the published contexts optimal instead of 23.3 %. Other objectives as above.
+    """
+    outcome: Division = result.outcome
+    if result.game.objective != 0:
+        return pareto_optimality(result)
+    return float(outcome.points is not None and outcome.points[1] == PILE)
+
+
+def aborted(result: Result) -> float:
+    """1 if a player's failure to answer ended the game, else 0."""
+    return float(result.outcome.ending == "aborted")
+
+
+def length(result: Result) -> float:
+    """The number of messages and proposals made."""
+    return float(result.outcome.turns)
+
+
+def words_spoken(result: Result) -> float:
+    """The number of words in all messages.
+
+    The paper counts GPT-2 tokens; so does the recipe ``self-play``, given the tokenizer's merges.
+    """
+    return float(sum(len(words(text)) for text in _messages(result)))
+
+
+def vocabulary_size(result: Result) -> float:
+    """The number of different words in the messages of the match."""
+    return float(vocabulary(_messages(result)))
+
+
+def bigram_entropy(result: Result) -> float | None:
+    """The entropy of pairs of words in the match's messages in bits; None without pairs."""
+    return ngram_entropy(_messages(result), 2)
+
+
+def impossible_counts(result: Result) -> float:
+    """The share of messages that state more items of a kind than exist; 0 without messages."""
+    return _share(result, "impossible count")
+
+
+def false_values(result: Result) -> float:
+    """The share of messages with a false statement of one's own values; 0 without messages."""
+    return _share(result, "false value")
+
+
+def broken_agreements(result: Result) -> float:
+    """The number of proposals that break the last plain agreement, from 0 to 2."""
+    return float(_count(result, "broken agreement"))
+
+
+def inverted_proposals(result: Result) -> float | None:
+    """The share of proposals that claim the partner's part of the last offer; None without any.
+
+    Only proposals after an offer that gives the players different parts count, accepted or not.
+    Self-play in strict competition was found to teach this (Liao, Tomlin and Klein 2024, appendix
+    D): two players who both invert agree with each other but not with anyone else.
+    """
+    counts = result.instance.context.counts
+    moves = moves_of(result)
+    table = standing(counts, moves)
+    if table.division is None:
+        return None
+    inverted = [
+        move.action.claim == rest(counts, own_part)
+        for move in moves
+        if move.message is None
+        and (own_part := part(table.division, counts, move.player)) != rest(counts, own_part)
+    ]
+    return sum(inverted) / len(inverted) if inverted else None
+
+
+def inconsistency(result: Result) -> float | None:
+    """The share of messages and proposals with an exactly detected inconsistency; None without any.
+
+    A lower bound of a judge's rate (the paper's figure 2, right).
+    """
+    moves = moves_of(result)
+    if not moves:
+        return None
+    return len(faulty_turns(result, moves)) / len(moves)
+
+
+def faulty_turns(result: Result, moves: Sequence[Move]) -> set[int]:
+    """Return the turns, counted from 1, with an exactly detected inconsistency."""
+    return {fault.turn for fault in inconsistencies(result.instance.context, moves)}
+
+
+def requests_and_moves(result: Result) -> list[tuple[int, Move]]:
+    """Return the messages and proposals of a match in order, one per turn, with their requests."""
+    return [
+        (answer.request, Move(answer.actor, answer.action))
+        for answer in result.given()
+        if isinstance(answer.action, MessageOrProposal | Proposal)
+    ]
+
+
+def moves_of(result: Result) -> list[Move]:
+    """Return the messages and proposals of a match in order, one per turn."""
+    return [move for _, move in requests_and_moves(result)]
+
+
+def _messages(result: Result) -> list[str]:
+    return [move.message for move in moves_of(result) if move.message is not None]
+
+
+def _count(result: Result, fault: Fault) -> int:
+    faults = inconsistencies(result.instance.context, moves_of(result))
+    return sum(inconsistency.fault == fault for inconsistency in faults)
+
+
+def _share(result: Result, fault: Fault) -> float:
+    return _count(result, fault) / max(1, len(_messages(result)))
+
+
+def _score_limits(game: DealOrNoDeal) -> tuple[float, float]:
+    """Return the limits: no points, and the maximum for both players."""
+    return 0.0, (1 + game.objective) * (2 * PILE - 1) / 2
+
+
+def _turns(game: DealOrNoDeal) -> tuple[float, float]:
+    return 0.0, float(game.turns)
+
+
+METRICS = (
+    Metric("score", score, unit="points", limits=_score_limits),
+    Metric("agreement", agreement, unit="share of matches", bounds=SHARE),
+    Metric(
+        "pareto_optimality",
+        pareto_optimality,
+        published_pareto_optimality,
+        unit="share of matches",
+        bounds=SHARE,
+    ),
+    Metric("joint_points", joint_points, unit="points", bounds=(0.0, 2 * PILE - 1.0)),
+    Metric("efficiency", efficiency, unit="share of the best sum", bounds=SHARE),
+    Metric("aborted", aborted, unit="share of matches", bounds=SHARE),
+    Metric("length", length, unit="turns", bounds=COUNT, limits=_turns),
+    Metric("words", words_spoken, unit="words", bounds=COUNT),
+    Metric("vocabulary", vocabulary_size, unit="words", bounds=COUNT),
+    Metric("bigram_entropy", bigram_entropy, unit="bits", bounds=COUNT),
+    Metric("inconsistency", inconsistency, unit="share of turns", bounds=SHARE),
+    Metric("impossible_counts", impossible_counts, unit="share of messages", bounds=SHARE),
+    Metric("false_values", false_values, unit="share of messages", bounds=SHARE),
+    Metric("broken_agreements", broken_agreements, unit="proposals", bounds=COUNT),
+    Metric("inverted_proposals", inverted_proposals, unit="share of proposals", bounds=SHARE),
+)
+
+
+def words_by_turn(result: Result) -> Iterator[Point]:
+    """The number of words in the turn's message; none in a turn with a proposal."""
+    for number, move in enumerate(moves_of(result), 1):
+        count = None if move.message is None else float(len(words(move.message)))
+        yield Point(number, move.player, count)
+
+
+def inconsistent_by_turn(result: Result) -> Iterator[Point]:
+    """1 if the turn has an exactly detected inconsistency, else 0; see the metric inconsistency."""
+    moves = moves_of(result)
+    faulty = faulty_turns(result, moves)
+    for number, move in enumerate(moves, 1):
+        yield Point(number, move.player, float(number in faulty))
+
+
+SERIES = (
+    Series("words", words_by_turn, unit="words", bounds=COUNT),
+    Series("inconsistent", inconsistent_by_turn, unit="share of turns", bounds=SHARE),
+)
+
+
+CONSISTENT = "consistent"
+
+
+def check_hallucination(result: Result) -> dict[tuple[int, str], str]:
+    """Return the first inconsistency of each message and proposal, or that it is consistent.
+
+    Only turns with content that is read exactly are included: a number of items, a value of one's
+    own, or a claim after a plain agreement.
+    """
+    context = result.instance.context
+    moves = requests_and_moves(result)
+    turns = [move for _, move in moves]
+    faults: dict[int, str] = {}
+    for turn, _, fault in inconsistencies(context, turns):
+        faults.setdefault(turn, fault)
+    agreed = standing(context.counts, turns).agreed
+    return {
+        (request, move.player): faults.get(turn, CONSISTENT)
+        for turn, (request, move) in enumerate(moves, start=1)
+        if turn in faults or (agreed if move.message is None else _reads(move.message))
+    }
+
+
+def _reads(message: str) -> bool:
+    """Return whether the check reads a number of items or a value of the speaker's in a message."""
+    return bool(stated_counts(message) or stated_values(message))
+
+
+CHECKS = {"hallucination": check_hallucination}

@@ -1,0 +1,69 @@
+"""Metrics of the diner's dilemma.
+
+D(i, j) is 1 if player i ordered the cheap dish in round j, else 0; N is the number of players and K
+the number of rounds. Per-round metrics give orders and gains.
+"""
+
+from collections.abc import Iterator
+from statistics import fmean
+
+from cheaptalk.games.diners_dilemma.rules import DinersDilemma
+from cheaptalk.games.diners_dilemma.theory import efficient_dish
+from cheaptalk.games.rounds import by_player, gain_by_round, gain_limits
+from cheaptalk.rules import PERCENT, SHARE, Metric, Point, Result, Series
+
+
+def cheap(result: Result) -> float:
+    """The share of cheap dishes, in [0, 1]: 1 / (N K) * sum of D(i, j) (section 3.2, S5)."""
+    return fmean(dish == "cheap" for row in result.outcome.choices for dish in row)
+
+
+def last_round(result: Result) -> float:
+    """The share of cheap dishes in the last round, in [0, 1]."""
+    return fmean(dish == "cheap" for dish in result.outcome.choices[-1])
+
+
+def gain(result: Result) -> float:
+    """The mean gain of a player in a round: the utility of its dish minus its part of the bill."""
+    return fmean(gained for row in result.outcome.gains for gained in row)
+
+
+def efficiency(result: Result) -> float:
+    """The share of orders of the dish that maximises the sum of payoffs, in [0, 1].
+
+    The sum of all payoffs is proportional to it, from its minimum to its maximum. It is 1 if both
+    dishes are equally good.
+    """
+    game: DinersDilemma = result.game
+    best = efficient_dish(game.pleasure, game.price)
+    if best is None:
+        return 1.0
+    return cheap(result) if best == "cheap" else 1 - cheap(result)
+
+
+def score(result: Result) -> float:
+    """The frequency of the costly dish, 0 to 100: (1 - S5) * 100 (GAMA-Bench appendix E, S5).
+
+    In a dilemma this measures how close the players are to the equilibrium.
+    """
+    return (1 - cheap(result)) * 100
+
+
+METRICS = (
+    Metric("score", score, unit="0 to 100", bounds=PERCENT),
+    Metric("cheap", cheap, unit="share of orders", bounds=SHARE),
+    Metric("last_round", last_round, unit="share of orders", bounds=SHARE),
+    Metric("gain", gain, unit="utility a round", limits=gain_limits),
+    Metric("efficiency", efficiency, unit="share of the best", bounds=SHARE),
+)
+
+
+def cheap_by_round(result: Result) -> Iterator[Point]:
+    """1 if the player orders the cheap dish, else 0; for all players, the share of such orders."""
+    return by_player(result, ([dish == "cheap" for dish in row] for row in result.outcome.choices))
+
+
+SERIES = (
+    Series("cheap", cheap_by_round, unit="share of orders", bounds=SHARE),
+    Series("gain", gain_by_round, unit="utility"),
+)

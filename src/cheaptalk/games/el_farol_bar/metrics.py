@@ -1,0 +1,67 @@
+"""Metrics of the El Farol bar.
+
+N is the number of players, K the number of rounds, R the capacity and a(j) the share of players who
+went in round j; S is the mean over rounds of abs(a(j) - R) (GAMA-Bench section 3.1, S2). Per-round
+metrics give attendance and gains.
+"""
+
+from collections.abc import Iterator
+from statistics import fmean
+
+from cheaptalk.games.el_farol_bar.rules import ElFarolBar
+from cheaptalk.games.rounds import by_player, gain_by_round, gain_limits
+from cheaptalk.rules import PERCENT, SHARE, Metric, Point, Result, Series
+
+
+def shares(result: Result) -> list[float]:
+    """Return the share of players who went, by round."""
+    return [row.count("go") / len(row) for row in result.outcome.choices]
+
+
+def attendance(result: Result) -> float:
+    """The mean share of players who went to the bar, in [0, 1]."""
+    return fmean(shares(result))
+
+
+def crowding(result: Result) -> float:
+    """The share of rounds in which the bar was crowded, in [0, 1]."""
+    game: ElFarolBar = result.game
+    return fmean(share > game.capacity for share in shares(result))
+
+
+def welfare(result: Result) -> float:
+    """The mean gain of a player in a round, in [MIN, MAX]."""
+    return fmean(fmean(row) for row in result.outcome.gains)
+
+
+def score(result: Result) -> float:
+    """How close attendance was to the capacity, 0 to 100 (GAMA-Bench appendix E, S2).
+
+    (M - S) / M * 100, where M = max(R, 1 - R) is the maximum of S. GAMA-Bench scores only games
+    with implicit feedback.
+    """
+    game: ElFarolBar = result.game
+    raw = fmean(abs(share - game.capacity) for share in shares(result))
+    greatest = max(game.capacity, 1 - game.capacity)
+    return (greatest - raw) / greatest * 100
+
+
+METRICS = (
+    Metric("score", score, unit="0 to 100", bounds=PERCENT),
+    Metric("attendance", attendance, unit="share of players", bounds=SHARE),
+    Metric("crowding", crowding, unit="share of rounds", bounds=SHARE),
+    Metric("welfare", welfare, unit="utility a round", limits=gain_limits),
+)
+
+
+def attendance_by_round(result: Result) -> Iterator[Point]:
+    """1 if the player goes to the bar, else 0; for all players, the share of players who go."""
+    return by_player(
+        result, ([decision == "go" for decision in row] for row in result.outcome.choices)
+    )
+
+
+SERIES = (
+    Series("attendance", attendance_by_round, unit="share of players", bounds=SHARE),
+    Series("gain", gain_by_round, unit="utility"),
+)

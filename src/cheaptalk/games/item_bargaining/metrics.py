@@ -1,0 +1,472 @@
+"""Metrics of item bargaining (section 3.4, section 6.3 and appendices B, I and J of the paper).
+
+Payoffs u are discounted, as the paper defines them, and so are outside options b if they are paid.
+Some of the paper's tables are undiscounted, so there are metrics for both. With w the undiscounted
+values realised: u = w * discount ** (round - 1).
+
+Per-round metrics give what each offer keeps and gives, which shows how the offers converge. A
+player acts once per round and has no number in a round without an offer. All are shares of the
+value of all items to the player concerned; discounting cancels out.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from cheaptalk.games.item_bargaining.events import Move, Pool, Settlement
+from cheaptalk.games.item_bargaining.maxima import Pools, maxima
+from cheaptalk.games.item_bargaining.pools import Bundle, rest, worth
+from cheaptalk.games.item_bargaining.rules import SEATS
+from cheaptalk.rules import COUNT, SHARE, Metric, Point, Result, Series
+
+
+class Turn(NamedTuple):
+    """A request as seen by the player who answered it.
+
+    Attributes:
+        player: 0 or 1.
+        offered: the bundle offered to the player; None if no offer was on the table.
+        move: its answer; None if it was invalid.
+        quantities, values, outside: the player's information.
+        given: the bundle that the player offers.
+        kept: the value of what this offer would keep.
+        table: the value of what the player was offered.
+    """
+
+    player: int
+    offered: Bundle | None
+    move: Move | None
+    quantities: Bundle
+    values: tuple[int, ...]
+    outside: int
+    given: Bundle | None
+    kept: int | None
+    table: int | None
+
+    @property
+    def action(self) -> str | None:
+        return self.move.action if self.move else None
+
+
+def turns(result: Result) -> Sequence[Turn]:
+    """Return every turn of a match, in order."""
+    return result.once(_turns)
+
+
+def _turns(result: Result) -> Sequence[Turn]:
+    instance: Pool = result.instance
+    offered: Bundle | None = None
+    result_turns = []
+    for number, (_, _, action) in enumerate(result.given()):
+        player, move = number % 2, action if isinstance(action, Move) else None
+        values, bundle = instance.values[player], move.offer if move else None
+        kept_worth = None if bundle is None else worth(rest(instance.quantities, bundle), values)
+        table = None if offered is None else worth(offered, values)
+        result_turns.append(
+            Turn(
+                player, offered, move, instance.quantities, values, instance.outside[player],
+                bundle, kept_worth, table,
+            )
+        )  # fmt: skip
+        offered = bundle
+    return result_turns
+
+
+def asked_less(turn: Turn) -> bool:
+    """M1: a counteroffer that would leave less than the offer that it rejects."""
+    return turn.kept is not None and turn.table is not None and turn.kept < turn.table
+
+
+def asked_too_little(turn: Turn) -> bool:
+    """M2: an offer that would leave less than the outside option."""
+    return turn.kept is not None and turn.kept < turn.outside
+
+
+def offered_extreme(turn: Turn) -> bool:
+    """M3: an offer of nothing or of everything, in any round."""
+    return turn.given is not None and turn.given in (turn.quantities, (0,) * len(turn.quantities))
+
+
+def accepted_too_little(turn: Turn) -> bool:
+    """M4: acceptance of an offer worth less than the outside option."""
+    return turn.action == "ACCEPT" and turn.table is not None and turn.table < turn.outside
+
+
+def walked_from_more(turn: Turn) -> bool:
+    """M5: walking away from an offer worth more than the outside option."""
+    return turn.action == "WALK" and turn.table is not None and turn.table > turn.outside
+
+
+MISTAKES: tuple[Callable[[Turn], bool], ...] = (
+    asked_less, asked_too_little, offered_extreme, accepted_too_little, walked_from_more,
+)  # fmt: skip
+"""The five mistakes of the paper's appendix B, which doesn't say whether values are discounted.
+
+All compared values come in the same round, so discounting doesn't matter. An invalid answer is not
+a choice and therefore not a mistake.
+"""
+
+STATED = re.compile(
+    r"\b(?:holdings?|I(?:'d|'ll| would| will)? (?:receive|get|hold|have|end up with))\b"
+    r"[^.\n\[\]]{0,80}\[([\d\s,]+)\]",
+    re.IGNORECASE,
+)
+"""A list of numbers that a sentence calls holdings, or says that the player receives, gets or has.
+"""
+
+
+def stated_holdings(reasoning: str, kinds: int) -> list[Bundle]:
+    """Return the bundles that a player's reasoning says it would hold, in order.
+
+    >>> stated_holdings("They offer [0, 1]. My resulting holdings: [6, 1], worth 9.", 2)
+    [(6, 1)]
+    """
+    lists = (tuple(map(int, re.findall(r"\d+", numbers))) for numbers in STATED.findall(reasoning))
+    return [bundle for bundle in lists if len(bundle) == kinds]
+
+
+def false_holdings(turn: Turn) -> bool | None:
+    """Return whether all holdings that the reasoning behind an acceptance states are wrong.
+
+    None if the turn accepts nothing, or if its reasoning doesn't state holdings as a list of one
+    number per kind.
+    """
+    if turn.move is None or turn.action != "ACCEPT":
+        return None
+    stated = stated_holdings(turn.move.reasoning, len(turn.quantities))
+    return turn.offered not in stated if stated else None
+
+
+def payoffs(result: Result) -> tuple[float, float]:
+    """Return both players' discounted payoffs."""
+    return result.once(_payoffs)
+
+
+def _payoffs(result: Result) -> tuple[float, float]:
+    first, second = result.game.payoffs(result.outcome).values()
+    return first, second
+
+
+def utilitarian_welfare(result: Result) -> float:
+    """The sum of both payoffs, u_1 + u_2."""
+    return sum(payoffs(result))
+
+
+def utilitarian_welfare_undiscounted(result: Result) -> float:
+    """The sum of both undiscounted values, w_1 + w_2."""
+    return float(sum(result.outcome.worth))
+
+
+def nash_welfare(result: Result) -> float:
+    """The geometric mean of both payoffs, the square root of u_1 * u_2."""
+    return math.sqrt(math.prod(payoffs(result)))
+
+
+def nash_welfare_undiscounted(result: Result) -> float:
+    """The geometric mean of both undiscounted values, the square root of w_1 * w_2."""
+    return math.sqrt(math.prod(result.outcome.worth))
+
+
+def advantage(gains: tuple[float, float], outside: tuple[float, float]) -> float:
+    """Return the geometric mean of both gains over these amounts, counted as 0 if negative."""
+    above = (max(0.0, gain - threshold) for gain, threshold in zip(gains, outside, strict=True))
+    return math.sqrt(math.prod(above))
+
+
+def nash_welfare_plus(result: Result) -> float:
+    """Nash welfare of advantages: the square root of max(0, u_1 - b_1) * max(0, u_2 - b_2).
+
+    The outside option is not discounted here, so it has its value of round 1.
+    """
+    return advantage(payoffs(result), result.instance.outside)
+
+
+def nash_welfare_plus_discounted(result: Result) -> float:
+    """Nash welfare of advantages with outside options discounted too (the authors' code)."""
+    factor: float = result.game.discount ** (result.outcome.round - 1)
+    return factor * nash_welfare_plus_undiscounted(result)
+
+
+def nash_welfare_plus_undiscounted(result: Result) -> float:
+    """Nash welfare of advantages with w - b, nothing discounted (the authors' notebooks)."""
+    return advantage(result.outcome.worth, result.instance.outside)
+
+
+def best(result: Result) -> dict[str, float]:
+    """Return the maxima of a match's instance."""
+    return result.once(_best)
+
+
+def _best(result: Result) -> dict[str, float]:
+    return best_of(result.instance)
+
+
+@lru_cache(maxsize=1024)
+def best_of(instance: Pool) -> dict[str, float]:
+    """Return the maxima of an instance; see :class:`.Maxima`."""
+    values = maxima(Pools.of([instance]))
+    return {name: float(numbers[0]) for name, numbers in vars(values).items()}
+
+
+def share_of(welfare: float, best: float) -> float | None:
+    """Return welfare as a share of its maximum; None if that is 0."""
+    return welfare / best if best > 0 else None
+
+
+def utilitarian_of_maximum(result: Result) -> float | None:
+    """Utilitarian welfare as a share of the instance's maximum, with outside options, in [0, 1].
+
+    The paper instead divides means by means of maxima:
+    :func:`~cheaptalk.games.item_bargaining.maxima.ratio_of_means`.
+    """
+    return share_of(utilitarian_welfare(result), best(result)["utilitarian"])
+
+
+def utilitarian_of_allocated(result: Result) -> float | None:
+    """Utilitarian welfare as a share of the instance's maximum over allocations; can exceed 1."""
+    return share_of(utilitarian_welfare(result), best(result)["utilitarian_allocated"])
+
+
+def nash_of_maximum(result: Result) -> float | None:
+    """Nash welfare as a share of the instance's maximum, with outside options, in [0, 1]."""
+    return share_of(nash_welfare(result), best(result)["nash"])
+
+
+def nash_of_allocated(result: Result) -> float | None:
+    """Nash welfare as a share of the instance's maximum over allocations; can exceed 1."""
+    return share_of(nash_welfare(result), best(result)["nash_allocated"])
+
+
+def nash_plus_of_maximum(result: Result) -> float | None:
+    """Nash welfare of advantages as a share of the instance's maximum, in [0, 1].
+
+    None if no allocation gives both more than their outside options.
+    """
+    return share_of(nash_welfare_plus(result), best(result)["nash_plus"])
+
+
+def opposition(result: Result) -> float:
+    """The instance's opposition level; 0 is no conflict (appendix J).
+
+    It is the distance of the nearest outcome from giving both players everything.
+    """
+    return best(result)["opposition"]
+
+
+def envy_free_up_to_one(bundle: Bundle, rival_bundle: Bundle, values: tuple[int, ...]) -> bool:
+    """Return whether a player wouldn't envy the other's bundle without one of its items.
+
+    v * a_other - v * a_own <= the maximum v_k over the kinds k in the other's bundle.
+
+    >>> envy_free_up_to_one((0, 0, 1), (7, 4, 0), (5, 50, 5))
+    False
+    """
+    dearest = max(
+        (value for value, count in zip(values, rival_bundle, strict=True) if count), default=0
+    )
+    return worth(rival_bundle, values) - worth(bundle, values) <= dearest
+
+
+def ef1(result: Result) -> float | None:
+    """1 if the agreement is envy-free up to one item for both players, else 0; None without one."""
+    outcome: Settlement = result.outcome
+    if outcome.bundles is None:
+        return None
+    (first, second), (values, rival_values) = outcome.bundles, result.instance.values
+    fair = envy_free_up_to_one(first, second, values) and envy_free_up_to_one(
+        second, first, rival_values
+    )
+    return float(fair)
+
+
+def agreement(result: Result) -> float:
+    """1 if an offer was accepted, else 0."""
+    return float(result.outcome.ended == "accept")
+
+
+def invalid_walk(result: Result) -> float:
+    """1 if the match ended by an invalid answer, which counts as walking away, else 0."""
+    return float(result.outcome.ended == "invalid")
+
+
+def rounds(result: Result) -> float:
+    """The round in which the match ended."""
+    return float(result.outcome.round)
+
+
+def mistakes(result: Result) -> float:
+    """The number of mistakes M1 to M5 of both players together (appendix B)."""
+    return float(sum(mistake(turn) for turn in turns(result) for mistake in MISTAKES))
+
+
+def own_mistakes(result: Result, player: int) -> float:
+    """The number of its mistakes M1 to M5 (appendix B)."""
+    return float(sum(mistake(turn) for turn in turns_of(result, player) for mistake in MISTAKES))
+
+
+def turns_of(result: Result, player: int) -> Iterator[Turn]:
+    """Return the turns of one player."""
+    return (turn for turn in turns(result) if turn.player == player)
+
+
+def utility_given(result: Result, player: int) -> float | None:
+    """The mean value, to the player itself, of what its offers give away; None without offers."""
+    worths = given_away(result, player)
+    return sum(worths) / len(worths) if worths else None
+
+
+def concession(result: Result, player: int) -> float | None:
+    """The increase, from its first to its last offer, in what it gives away; None without two.
+
+    Measured in the player's own values.
+    """
+    worths = given_away(result, player)
+    return float(worths[-1] - worths[0]) if len(worths) > 1 else None
+
+
+def given_away(result: Result, player: int) -> list[int]:
+    """Return the value of each bundle that a player offers, in that player's values."""
+    return [
+        worth(turn.given, turn.values)
+        for turn in turns_of(result, player)
+        if turn.given is not None
+    ]
+
+
+def bad_acceptance_by_turn(result: Result, player: int) -> float | None:
+    """The share of turns with an offer in which it accepts less than its outside option.
+
+    None if it never received an offer (appendix I).
+    """
+    accepted = [
+        accepted_too_little(turn) for turn in turns_of(result, player) if turn.offered is not None
+    ]
+    return sum(accepted) / len(accepted) if accepted else None
+
+
+def bad_acceptance(result: Result, player: int) -> float:
+    """1 if it accepted less than its outside option, else 0 (appendix I, by game)."""
+    return float(any(map(accepted_too_little, turns_of(result, player))))
+
+
+def bad_offer_accepted(result: Result, player: int) -> float | None:
+    """The share of offers worth less than its outside option that it accepts.
+
+    None if it received none. In the paper's table 12 soft, which accepts all, has 100 %.
+    """
+    low = [turn for turn in turns_of(result, player)
+           if turn.table is not None and turn.table < turn.outside]  # fmt: skip
+    return sum(map(accepted_too_little, low)) / len(low) if low else None
+
+
+def false_holdings_stated(result: Result, player: int) -> float | None:
+    """1 if it accepted and its reasoning stated only wrong holdings, else 0.
+
+    None if it did not accept, or stated no holdings (section 6.4's hallucination).
+    """
+    verdicts = [false_holdings(turn) for turn in turns_of(result, player)]
+    return next((float(verdict) for verdict in verdicts if verdict is not None), None)
+
+
+def counted(mistake: Callable[[Turn], bool]) -> Callable[[Result], float]:
+    """Return the metric that counts one of the mistakes of both players together."""
+
+    def count(result: Result) -> float:
+        return float(sum(map(mistake, turns(result))))
+
+    count.__doc__ = f"{mistake.__doc__} Count per match, both players together."
+    return count
+
+
+def per_player(
+    metric: Callable[[Result, int], float | None], unit: str, bounds: tuple[float, float] = COUNT
+) -> Iterator[Metric]:
+    """Yield a metric for each of the two seats."""
+    for player, seat in enumerate(SEATS):
+
+        def measured(result: Result, player: int = player) -> float | None:
+            return metric(result, player)
+
+        meaning = metric.__doc__ or ""
+        measured.__doc__ = f"Player {player + 1}: {meaning[:1].lower()}{meaning[1:]}"
+        yield Metric(f"{metric.__name__}_{seat}", measured, unit=unit, bounds=bounds)
+
+
+def metrics_of(unit: str, *functions: Any, bounds: tuple[float, float] = COUNT) -> Iterator[Metric]:
+    """Return metrics named after their functions."""
+    return (Metric(function.__name__, function, unit=unit, bounds=bounds) for function in functions)
+
+
+METRICS = (
+    *metrics_of("share of matches", agreement, bounds=SHARE),
+    *metrics_of("points", utilitarian_welfare, nash_welfare),
+    Metric(
+        "nash_welfare_plus", nash_welfare_plus, nash_welfare_plus_discounted, unit="points",
+        bounds=COUNT,
+    ),
+    *metrics_of("share of agreements", ef1, bounds=SHARE),
+    Metric(
+        "utilitarian_of_maximum", utilitarian_of_maximum, utilitarian_of_allocated,
+        unit="share of the instance's maximum", bounds=COUNT,
+    ),
+    *metrics_of("share of the instance's maximum", utilitarian_of_allocated),
+    *metrics_of("share of the instance's maximum", nash_of_maximum, bounds=SHARE),
+    *metrics_of("share of the instance's maximum", nash_of_allocated),
+    *metrics_of("share of the instance's maximum", nash_plus_of_maximum, bounds=SHARE),
+    *metrics_of("rounds", rounds),
+    *metrics_of(
+        "points", utilitarian_welfare_undiscounted, nash_welfare_undiscounted,
+        nash_welfare_plus_discounted, nash_welfare_plus_undiscounted,
+    ),
+    *metrics_of("distance", opposition),
+    *metrics_of("share of matches", invalid_walk, bounds=SHARE),
+    *metrics_of("times a match", mistakes),
+    *(
+        Metric(mistake.__name__, counted(mistake), unit="times a match", bounds=COUNT)
+        for mistake in MISTAKES
+    ),
+    *per_player(own_mistakes, "times a match"),
+    *per_player(bad_acceptance, "share of matches", SHARE),
+    *per_player(bad_acceptance_by_turn, "share of turns", SHARE),
+    *per_player(bad_offer_accepted, "share of low offers", SHARE),
+    *per_player(utility_given, "points"),
+    *per_player(concession, "points", (-math.inf, math.inf)),
+    *per_player(false_holdings_stated, "share of acceptances", SHARE),
+)  # fmt: skip
+
+
+def turns_by_round(result: Result) -> Iterator[tuple[int, str, Turn, int]]:
+    """Yield every turn with its round, its seat, and the value of all items to its player."""
+    seats = tuple(SEATS)
+    for number, turn in enumerate(turns(result)):
+        yield number // 2 + 1, seats[turn.player], turn, worth(turn.quantities, turn.values)
+
+
+def demand(result: Result) -> Iterator[Point]:
+    """The share that a player's offer would keep of the value of all items to it, in [0, 1].
+
+    Its mean by round is the player's concession curve.
+    """
+    for number, seat, turn, total in turns_by_round(result):
+        if turn.kept is not None:
+            yield Point(number, seat, share_of(turn.kept, total))
+
+
+def offered(result: Result) -> Iterator[Point]:
+    """The share that a player's offer would give of the value of all items to the other player.
+
+    In [0, 1].
+    """
+    for number, seat, turn, _ in turns_by_round(result):
+        if turn.given is not None:
+            values = result.instance.values[1 - turn.player]
+            total = worth(turn.quantities, values)
+            yield Point(number, seat, share_of(worth(turn.given, values), total))
+
+
+SERIES = tuple(
+    Series(series.__name__, series, unit="share of the maximum", bounds=SHARE)
+    for series in (demand, offered)
+)

@@ -1,0 +1,115 @@
+"""Metrics of negotiation (GLEE section 2.2).
+
+p is the price of the trade, M the scale, V_A and V_B are the product's values to Alice and to Bob,
+and p_f = (V_A + V_B) / 2 is the fairest price. A metric by stage gives the prices.
+"""
+
+from collections.abc import Iterator
+from math import inf
+
+from cheaptalk.games.negotiation.events import Price
+from cheaptalk.games.negotiation.rules import Negotiation, Sale
+from cheaptalk.rules import COUNT, SHARE, Metric, Point, Result, Series
+
+
+def agreement(result: Result) -> float:
+    """1 if the product was sold, else 0."""
+    return float(result.outcome.price is not None)
+
+
+def alice_gain(result: Result) -> float:
+    """The seller's payoff as a multiple of the scale: (p - V_A) / M; 0 without a trade."""
+    game: Negotiation = result.game
+    return game.payoffs(result.outcome)["alice"] / game.scale
+
+
+def bob_gain(result: Result) -> float:
+    """The buyer's payoff as a multiple of the scale: (V_B - p) / M; 0 without a trade."""
+    game: Negotiation = result.game
+    return game.payoffs(result.outcome)["bob"] / game.scale
+
+
+def efficiency(result: Result) -> float:
+    """1 if the player with the higher value ends up with the product, else 0 (GLEE section 2.2).
+
+    It is 1 if V_A >= V_B and there is no trade, or if V_A <= V_B and there is one; so it is always
+    1 if both values are equal.
+    """
+    game: Negotiation = result.game
+    if game.seller_factor == game.buyer_factor:
+        return 1.0
+    return float((result.outcome.price is not None) == (game.seller_factor < game.buyer_factor))
+
+
+def fairness(result: Result) -> float:
+    """1 - 4 * ((p - p_f) / M) ** 2, at most 1; 1 without a trade (GLEE section 2.2).
+
+    Not clipped: it is negative if the price differs from the fairest one by more than half the
+    scale.
+    """
+    game: Negotiation = result.game
+    outcome: Sale = result.outcome
+    if outcome.price is None:
+        return 1.0
+    fairest = (game.seller_factor + game.buyer_factor) / 2
+    return 1 - 4 * (outcome.price / game.scale - fairest) ** 2
+
+
+def published_fairness(result: Result) -> float:
+    """GLEE's released analysis: clipped to [0, 1]."""
+    return max(0.0, fairness(result))
+
+
+def price(result: Result) -> float | None:
+    """The price as a multiple of the scale, p / M; None without a trade."""
+    outcome: Sale = result.outcome
+    return None if outcome.price is None else outcome.price / float(result.game.scale)
+
+
+def rounds(result: Result) -> float:
+    """The stage in which the negotiation ended."""
+    return float(result.outcome.stage)
+
+
+def _stages(game: Negotiation) -> tuple[float, float]:
+    return 1.0, float(game.horizon.rounds)
+
+
+METRICS = (
+    Metric("agreement", agreement, unit="share of matches", bounds=SHARE),
+    Metric(
+        "alice_gain",
+        alice_gain,
+        role="alice",
+        unit="multiples of the scale",
+    ),
+    Metric(
+        "bob_gain",
+        bob_gain,
+        role="bob",
+        unit="multiples of the scale",
+    ),
+    Metric("efficiency", efficiency, unit="share of matches", bounds=SHARE),
+    Metric(
+        "fairness",
+        fairness,
+        published_fairness,
+        unit="1 is even",
+        bounds=(-inf, 1.0),
+    ),
+    Metric("price", price, unit="multiples of the scale", bounds=COUNT),
+    Metric("rounds", rounds, unit="rounds", bounds=COUNT, limits=_stages),
+)
+
+
+def offered_price(result: Result) -> Iterator[Point]:
+    """The price that a player names as a multiple of the scale, by stage.
+
+    Alice, the seller, concedes by naming lower prices, and Bob by naming higher ones.
+    """
+    for request, seat, action in result.given():
+        if isinstance(action, Price):
+            yield Point(request // 2 + 1, seat, action.price / result.game.scale)
+
+
+SERIES = (Series("offered_price", offered_price, unit="multiples of the scale", bounds=COUNT),)

@@ -1,0 +1,74 @@
+"""Metrics of the public goods game.
+
+C(i, j) is the contribution of player i in round j, T the number of tokens, N of players, and R the
+factor; S is the mean of C(i, j) over players and rounds (GAMA-Bench section 3.2, S4). Per-round
+metrics give contributions and gains.
+"""
+
+from collections.abc import Iterator
+from statistics import fmean
+
+from cheaptalk.games.public_goods.rules import PublicGoods
+from cheaptalk.games.rounds import by_player, gain_by_round
+from cheaptalk.rules import PERCENT, SHARE, Metric, Point, Result, Series
+
+
+def contribution(result: Result) -> float:
+    """The mean share of the tokens that players contributed."""
+    game: PublicGoods = result.game
+    return fmean(fmean(row) for row in result.outcome.choices) / game.tokens
+
+
+def last_round(result: Result) -> float:
+    """The mean share of the tokens that players contributed in the last round."""
+    game: PublicGoods = result.game
+    return fmean(result.outcome.choices[-1]) / game.tokens
+
+
+def efficiency(result: Result) -> float:
+    """The final tokens of all players as a share of their maximum.
+
+    The mean gain divided by max(1, R) * T: contributing everything is best if R > 1, else nothing.
+    """
+    game: PublicGoods = result.game
+    return fmean(fmean(row) for row in result.outcome.gains) / (max(1, game.factor) * game.tokens)
+
+
+def score(result: Result) -> float:
+    """How close all players were to their dominant choice, 0 to 100 (GAMA-Bench appendix E, S4).
+
+    (T - S) / T * 100 if R / N <= 1, S / T * 100 if R / N > 1.
+    """
+    game: PublicGoods = result.game
+    share = contribution(result)
+    return (1 - share if game.factor <= game.players else share) * 100
+
+
+def published_score(result: Result) -> float:
+    """GAMA-Bench's released code: (T - S) / T * 100 for every factor."""
+    return (1 - contribution(result)) * 100
+
+
+METRICS = (
+    Metric("score", score, published_score, unit="0 to 100", bounds=PERCENT),
+    Metric("contribution", contribution, unit="share of the tokens", bounds=SHARE),
+    Metric("last_round", last_round, unit="share of the tokens", bounds=SHARE),
+    Metric("efficiency", efficiency, unit="share of the best", bounds=SHARE),
+)
+
+
+def contribution_by_round(result: Result) -> Iterator[Point]:
+    """The share of its tokens that each player contributes; for all players, the mean.
+
+    In [0, 1] if contributions have limits.
+    """
+    tokens = result.game.tokens
+    return by_player(
+        result, ([amount / tokens for amount in row] for row in result.outcome.choices)
+    )
+
+
+SERIES = (
+    Series("contribution", contribution_by_round, unit="share of the tokens"),
+    Series("gain", gain_by_round, unit="tokens"),
+)

@@ -1,0 +1,123 @@
+"""Metrics of the sealed-bid auction (GAMA-Bench section 3.2).
+
+v(i, j) is the valuation and b(i, j) the bid of player i in round j, N the number of players and K
+of rounds. Per-round metrics give valuations, bids and gains.
+"""
+
+from collections.abc import Iterator
+from math import inf
+from statistics import fmean
+
+from cheaptalk.games.rounds import by_player, gain_limits
+from cheaptalk.games.sealed_bid_auction.rules import Bids, SealedBidAuction, Valuations
+from cheaptalk.rules import COUNT, SHARE, Metric, Point, Result, Series
+
+
+def _valued(result: Result) -> Iterator[tuple[int, int]]:
+    """Yield every valuation with its bid."""
+    instance: Valuations = result.instance
+    outcome: Bids = result.outcome
+    for valuations, bids in zip(instance.valuations, outcome.choices, strict=True):
+        yield from zip(valuations, bids, strict=True)
+
+
+def score(result: Result) -> float | None:
+    """How far bids are below valuations: 100 / (N K) * sum of (v - b) / v (appendix E, S6).
+
+    100 if all players bid 0, 0 if all bid their valuations, negative if bids exceed them;
+    equilibrium bids score about 100 / N. A valuation of 0, for which the formula is undefined,
+    counts as 0 in the sum. None in second-price auctions, for which the paper has no score.
+    """
+    if result.game.price == "second":
+        return None
+    return 100 * fmean((value - bid) / value if value else 0.0 for value, bid in _valued(result))
+
+
+def published_score(result: Result) -> float | None:
+    """The published code: bids above the valuation count as 0."""
+    if result.game.price == "second":
+        return None
+    return 100 * fmean(
+        max(0.0, (value - bid) / value) if value else 0.0 for value, bid in _valued(result)
+    )
+
+
+def bid_share(result: Result) -> float | None:
+    """The mean of b / v where v is above 0: 1 for truthful bids. None if all v are 0."""
+    shares = [share for pair in _valued(result) if (share := share_bid(*pair)) is not None]
+    return fmean(shares) if shares else None
+
+
+def share_bid(value: int, bid: int) -> float | None:
+    """Return a bid as a share of the valuation; None if that is 0."""
+    return bid / value if value else None
+
+
+def overbids(result: Result) -> float:
+    """The share of bids above the valuation, in [0, 1]."""
+    return fmean(bid > value for value, bid in _valued(result))
+
+
+def efficiency(result: Result) -> float:
+    """The share of rounds in which no player valued the item more than the winner, in [0, 1]."""
+    game: SealedBidAuction = result.game
+    indices = {seat: index for index, seat in enumerate(game.seats)}
+    rounds = zip(result.instance.valuations, result.outcome.winners, strict=True)
+    return fmean(valuations[indices[winner]] == max(valuations) for valuations, winner in rounds)
+
+
+def revenue(result: Result) -> float:
+    """The mean price that the winner paid per round."""
+    rank = 1 if result.game.price == "first" else 2
+    return fmean(sorted(bids)[-rank] for bids in result.outcome.choices)
+
+
+def gain(result: Result) -> float:
+    """The winner's mean gain per round: its valuation minus its payment."""
+    return fmean(sum(gains) for gains in result.outcome.gains)
+
+
+METRICS = (
+    Metric(
+        "score",
+        score,
+        published_score,
+        unit="100 at most",
+        published_unit="0 to 100",
+        bounds=(-inf, 100.0),
+    ),
+    Metric("bid_share", bid_share, unit="share of the valuation", bounds=COUNT),
+    Metric("overbids", overbids, unit="share of bids", bounds=SHARE),
+    Metric("efficiency", efficiency, unit="share of rounds", bounds=SHARE),
+    Metric("revenue", revenue, unit="a round"),
+    Metric("gain", gain, unit="a round", limits=gain_limits),
+)
+
+
+def valuation(result: Result) -> Iterator[Point]:
+    """Each player's valuation; for all players, the maximum."""
+    return by_player(result, result.instance.valuations, max)
+
+
+def bid(result: Result) -> Iterator[Point]:
+    """Each player's bid; for all players, the highest, which wins."""
+    return by_player(result, result.outcome.choices, max)
+
+
+def bid_share_by_round(result: Result) -> Iterator[Point]:
+    """Each bid as a share of the valuation, none if that is 0; for all players, the mean."""
+    rows = zip(result.instance.valuations, result.outcome.choices, strict=True)
+    return by_player(result, ([*map(share_bid, values, bids)] for values, bids in rows))
+
+
+def gain_by_round(result: Result) -> Iterator[Point]:
+    """Each player's gain: the winner's valuation minus its payment; for all players, the sum."""
+    return by_player(result, result.outcome.gains, sum)
+
+
+SERIES = (
+    Series("valuation", valuation, unit="a round", bounds=COUNT),
+    Series("bid", bid, unit="a round", bounds=COUNT),
+    Series("bid_share", bid_share_by_round, unit="share of the valuation", bounds=COUNT),
+    Series("gain", gain_by_round, unit="a round"),
+)

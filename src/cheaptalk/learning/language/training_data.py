@@ -1,0 +1,146 @@
+"""Training data from finished matches: selection, weights and preferences of chats."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil
+from statistics import fmean, pstdev
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from cheaptalk.learning.language.trainers.trainer import Loss, Messages, TrainingExample
+from cheaptalk.records.exports.chats import Chat
+
+Way: TypeAlias = Literal["cloning", "weighted", "dpo", "grpo"]
+"""How a model learns: by cloning selected chats, equally or weighted by payoff; or by comparing
+matches on the same instance."""
+
+
+class Heard(NamedTuple):
+    """A chat of a finished match.
+
+    Attributes:
+        chat: the player's observations and messages.
+        payoff: the player's payoff.
+        instance: equal for matches on the same instance.
+        counts: whether its match can be learned from.
+    """
+
+    chat: Chat
+    payoff: float
+    instance: str
+    counts: bool = True
+
+
+def above_mean(chats: Sequence[Heard]) -> list[Heard]:
+    """Return chats with a payoff above the mean (Liao, Tomlin and Klein 2024, section 3)."""
+    mean = fmean([chat.payoff for chat in chats] or [0.0])
+    return [chat for chat in chats if chat.payoff > mean]
+
+
+def positive(chats: Sequence[Heard]) -> list[Heard]:
+    """Return chats with a positive payoff."""
+    return [chat for chat in chats if chat.payoff > 0]
+
+
+def everything(chats: Sequence[Heard]) -> list[Heard]:
+    """Return all chats, for learning without selection."""
+    return list(chats)
+
+
+FILTERS: Mapping[str, Callable[[Sequence[Heard]], list[Heard]]] = MappingProxyType({
+    "above_mean": above_mean, "positive": positive, "everything": everything,
+})  # fmt: skip
+"""Filters by name."""
+
+
+def top(chats: Sequence[Heard], share: float) -> list[Heard]:
+    """The best, a share of all; the first of those that got the same.
+
+    >>> top([], 0.5)
+    []
+    """
+    ranked = sorted(chats, key=lambda chat: -chat.payoff)
+    return ranked[: ceil(share * len(chats))]
+
+
+class Chosen(NamedTuple):
+    """A selected chat.
+
+    Attributes:
+        better: the chat.
+        weight: its weight.
+        worse: the chat to which it is preferred, when learning by preference.
+    """
+
+    better: Heard
+    weight: float = 1.0
+    worse: Heard | None = None
+
+    def training_example(self) -> TrainingExample:
+        """Return the chat in the format of trainers."""
+        worse = None if self.worse is None else _messages(self.worse)
+        return TrainingExample(_messages(self.better), self.weight, worse)
+
+    def as_json(self) -> dict[str, Any]:
+        """One JSON object: the chat, its weight and what it is preferred to."""
+        worse = None if self.worse is None else _messages(self.worse)
+        return self.better.chat.as_json() | {"weight": self.weight, "worse": worse}
+
+
+def chosen(chats: Sequence[Heard], method: Way, keep: str | float) -> list[Chosen]:
+    """Select the chats that a model learns from.
+
+    Args:
+        chats: its own chats.
+        method: how it learns.
+        keep: a filter's name, or the share of the best; ignored if matches on the same instance
+            are compared.
+    """
+    if method in GROUPED:
+        return [chat for group in _groups(chats) for chat in GROUPED[method](group)]
+    selected = top(chats, keep) if isinstance(keep, float) else FILTERS[keep](chats)
+    selected = [chat for chat in selected if chat.counts and chat.chat.messages[1:]]
+    if method == "cloning":
+        return [Chosen(chat) for chat in selected]
+    profitable = [chat for chat in selected if chat.payoff > 0]
+    mean = fmean([chat.payoff for chat in profitable] or [1.0])
+    return [Chosen(chat, chat.payoff / mean) for chat in profitable]
+
+
+def loss_of(method: Way) -> Loss:
+    """Return the trainer's loss for a method."""
+    return "cloning" if method == "weighted" else method
+
+
+def _messages(chat: Heard) -> Messages:
+    messages: Messages = chat.chat.as_json()["messages"]
+    return messages
+
+
+def _groups(chats: Sequence[Heard]) -> list[list[Heard]]:
+    """Chats of one place on one instance, where not all got the same."""
+    groups: dict[tuple[str, str], list[Heard]] = defaultdict(list)
+    for chat in chats:
+        if chat.counts and chat.chat.messages[1:]:
+            groups[chat.instance, chat.chat.seat].append(chat)
+    return [group for group in groups.values() if len({chat.payoff for chat in group}) > 1]
+
+
+def _preferred(group: Sequence[Heard]) -> list[Chosen]:
+    """The best of a group, preferred to the worst."""
+    best = max(group, key=lambda chat: chat.payoff)
+    worst = min(group, key=lambda chat: chat.payoff)
+    return [Chosen(best, 1.0, worst)]
+
+
+def _advantages(group: Sequence[Heard]) -> list[Chosen]:
+    """Each of a group, by how many standard deviations it is above the mean."""
+    payoffs = [chat.payoff for chat in group]
+    mean, spread = fmean(payoffs), pstdev(payoffs)
+    return [Chosen(chat, (chat.payoff - mean) / spread) for chat in group]
+
+
+GROUPED: Mapping[str, Callable[[Sequence[Heard]], list[Chosen]]] = MappingProxyType({
+    "dpo": _preferred, "grpo": _advantages,
+})  # fmt: skip
+"""Ways that compare matches on one instance."""

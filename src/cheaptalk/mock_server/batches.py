@@ -1,0 +1,172 @@
+"""Batch endpoints of OpenAI and Anthropic: a batch ends after it has been polled a few times."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from email import message_from_bytes
+from typing import Any, TypeAlias
+
+from aiohttp import web
+
+from cheaptalk.mock_server import formats
+from cheaptalk.mock_server.answers import Answerer, answer
+from cheaptalk.mock_server.fine_tuning import FineTuning, paged
+from cheaptalk.mock_server.formats import Json
+
+Batch: TypeAlias = dict[str, Any]
+"""A batch: its ``id``, ``kind`` (``chat`` or ``messages``), ``lines``, ``metadata``, creation time
+(``made``), number of polls (``looks``), ``failed`` lines, and once it has ended its ``results``."""
+
+Line: TypeAlias = tuple[str, Json]
+"""A call in a batch: its id and the body of its request."""
+
+
+class Batches:
+    """The batch endpoints and the submitted batches.
+
+    Args:
+        looks: number of polls before a batch ends.
+        answerer: answers the calls.
+
+    Attributes:
+        batches: submitted batches by name.
+        files: uploaded files and results by name.
+        fine_tuning: the fine-tuning endpoint.
+    """
+
+    def __init__(self, looks: int = 1, answerer: Answerer = answer) -> None:
+        self.looks = looks
+        self.answerer = answerer
+        self.batches: dict[str, Batch] = {}
+        self.files: dict[str, bytes] = {}
+        self.fine_tuning = FineTuning(self.files, looks)
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return the routes of the endpoints."""
+        return [
+            web.post("/v1/files", self._upload),
+            web.get("/v1/files/{name}/content", self._content),
+            web.post("/v1/batches", self._create),
+            web.get("/v1/batches", self._list),
+            web.get("/v1/batches/{name}", self._look),
+            web.post("/v1/messages/batches", self._create_messages),
+            web.get("/v1/messages/batches", self._list),
+            web.get("/v1/messages/batches/{name}", self._look),
+            web.get("/v1/messages/batches/{name}/results", self._results),
+        ]
+
+    def add(self, lines: list[Line], metadata: Any, kind: str) -> Batch:
+        """Add a batch."""
+        name = f"batch_{len(self.batches)}"
+        self.batches[name] = {
+            "id": name, "kind": kind, "lines": lines, "metadata": metadata, "looks": 0, "failed": 0,
+            "made": datetime.now(UTC).isoformat(),
+        }  # fmt: skip
+        return self.batches[name]
+
+    def result(self, name: str, body: Json, kind: str) -> Json | None:
+        """Return the result of a line, or None if it has none."""
+        if kind == "messages":
+            message = formats.messages(body, self.answerer)
+            return {"custom_id": name, "result": {"type": "succeeded", "message": message}}
+        response = {"status_code": 200, "body": formats.chat(body, self.answerer)}
+        return {"id": f"line-{name}", "custom_id": name, "response": response, "error": None}
+
+    def work(self, batch: Batch) -> None:
+        """Answer a batch; its results are in another order than its lines."""
+        results: dict[bool, list[str]] = {True: [], False: []}
+        for name, body in reversed(batch["lines"]):
+            answer = self.result(name, body, batch["kind"])
+            if answer is not None:
+                failed = not _succeeded(answer)
+                batch["failed"] += failed
+                results[failed].append(json.dumps(answer))
+        if batch["kind"] == "messages":
+            batch["results"] = self.joined(results[False] + results[True])
+            return
+        batch["results"] = b""
+        for key, lines in (("output_file_id", results[False]), ("error_file_id", results[True])):
+            if lines:
+                batch[key] = self._kept(self.joined(lines))
+
+    def joined(self, lines: Sequence[str]) -> bytes:
+        """Join lines into a result file."""
+        return "\n".join(lines).encode()
+
+    def shown(self, batch: Batch) -> Json:
+        """Return a batch in the provider's format."""
+        total, failed, ended = len(batch["lines"]), batch["failed"], "results" in batch
+        done = total if ended else 0
+        if batch["kind"] == "messages":
+            counts = {"processing": total - done, "succeeded": done - failed, "errored": failed}
+            return {
+                "id": batch["id"],
+                "processing_status": "ended" if ended else "in_progress",
+                "request_counts": counts | {"canceled": 0, "expired": 0},
+                "created_at": batch["made"],
+            }
+        going = "validating" if batch["looks"] <= 1 else "in_progress"
+        files = {key: batch[key] for key in ("output_file_id", "error_file_id") if key in batch}
+        return files | {
+            "id": batch["id"],
+            "status": "completed" if ended else going,
+            "metadata": batch["metadata"],
+            "created_at": int(datetime.fromisoformat(batch["made"]).timestamp()),
+            "request_counts": {"total": total, "completed": done - failed, "failed": failed},
+        }
+
+    async def _upload(self, request: web.Request) -> web.Response:
+        head = f"Content-Type: {request.headers['Content-Type']}\r\n\r\n".encode()
+        form = message_from_bytes(head + await request.read())
+        parts = {
+            part.get_param("name", header="content-disposition"): part.get_payload(decode=True)
+            for part in form.walk() if part is not form
+        }  # fmt: skip
+        file = parts["file"]
+        assert isinstance(file, bytes)
+        return web.json_response({"id": self._kept(file)})
+
+    def _kept(self, file: bytes) -> str:
+        name = f"file-{len(self.files)}"
+        self.files[name] = file
+        return name
+
+    async def _create(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        read = [json.loads(line) for line in self.files[body["input_file_id"]].splitlines()]
+        lines = [(line["custom_id"], line["body"]) for line in read]
+        return web.json_response(self.shown(self.add(lines, body.get("metadata"), "chat")))
+
+    async def _create_messages(self, request: web.Request) -> web.Response:
+        requests = (await request.json())["requests"]
+        lines = [(line["custom_id"], line["params"]) for line in requests]
+        return web.json_response(self.shown(self.add(lines, {}, "messages")))
+
+    async def _list(self, request: web.Request) -> web.Response:
+        newest = [self.shown(self._looked_at(batch)) for batch in reversed(self.batches.values())]
+        return paged(newest, request.query.get("after") or request.query.get("after_id"))
+
+    async def _look(self, request: web.Request) -> web.Response:
+        batch = self.batches.get(request.match_info["name"])
+        if batch is None:
+            return web.json_response({"error": {"message": "no such batch"}}, status=404)
+        return web.json_response(self.shown(self._looked_at(batch)))
+
+    def _looked_at(self, batch: Batch) -> Batch:
+        batch["looks"] += 1
+        if batch["looks"] > self.looks and "results" not in batch:
+            self.work(batch)
+        return batch
+
+    async def _results(self, request: web.Request) -> web.Response:
+        return web.Response(body=self.batches[request.match_info["name"]]["results"])
+
+    async def _content(self, request: web.Request) -> web.Response:
+        return web.Response(body=self.files[request.match_info["name"]])
+
+
+def _succeeded(result: Json) -> bool:
+    """Return whether a line of results contains an answer."""
+    if "result" in result:
+        return bool(result["result"]["type"] == "succeeded")
+    return result["error"] is None and result["response"]["status_code"] == 200

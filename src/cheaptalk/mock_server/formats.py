@@ -1,0 +1,113 @@
+"""Request and response formats: OpenAI's chat, Anthropic's messages, and agents."""
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from cheaptalk.mock_server.answers import SCHEMA, Answerer, Messages
+
+Json: TypeAlias = dict[str, Any]
+Respond: TypeAlias = Callable[[Json, Answerer], Json]
+"""A function from a request's body and an answerer to the response's body."""
+
+
+def bare(text: str) -> str:
+    """Return the JSON in a text without the surrounding text."""
+    return text[text.find("{") : text.rfind("}") + 1]
+
+
+def conversation(body: Json) -> Messages:
+    """Return the conversation of a request, starting with the system prompt."""
+    system = [{"role": "system", "content": body["system"]}] if body.get("system") else []
+    return [*system, *body["messages"]]
+
+
+def with_schema(messages: Messages, schema: Json | None) -> Messages:
+    """Add the answer's schema to the last message, if the request has one."""
+    if not schema:
+        return messages
+    return [*messages[:-1], {**messages[-1], SCHEMA: json.dumps(schema)}]
+
+
+def counted(messages: Messages, text: str) -> tuple[int, int]:
+    """Count the tokens of a conversation and of its answer; each word counts as one."""
+    return sum(len(message["content"].split()) for message in messages), len(text.split())
+
+
+def completion(body: Json, text: str) -> Json:
+    """Return a completion in the chat format.
+
+    If the request has a schema or a tool, the answer has no surrounding text.
+    """
+    input_tokens, output_tokens = counted(body["messages"], text)
+    message: Json = {"role": "assistant", "content": text}
+    if bare(text) and body.get("tools"):
+        function = {"name": body["tools"][0]["function"]["name"], "arguments": bare(text)}
+        called = {"id": "call-1", "type": "function", "function": function}
+        message = {"role": "assistant", "content": None, "tool_calls": [called]}
+    elif bare(text) and "response_format" in body:
+        message["content"] = bare(text)
+    end = "tool_calls" if "tool_calls" in message else "stop"
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": f"{body['model']}-2026-01-01",
+        "choices": [{"index": 0, "message": message, "finish_reason": end}],
+        "usage": {
+            "prompt_tokens": input_tokens,
+            "completion_tokens": output_tokens,
+            "total_tokens": input_tokens + output_tokens,
+        },
+    }
+
+
+def chat(body: Json, answerer: Answerer) -> Json:
+    """Return the response to a request in OpenAI's chat format."""
+    schema: Any = body.get("response_format", {}).get("json_schema", {}).get("schema")
+    if body.get("tools"):
+        schema = body["tools"][0]["function"].get("parameters")
+    return completion(body, answerer(with_schema(body["messages"], schema)))
+
+
+def messages(body: Json, answerer: Answerer) -> Json:
+    """Return the response to a request in Anthropic's messages format."""
+    read = conversation(body)
+    schema = body["tools"][0].get("input_schema") if body.get("tools") else None
+    output = body.get("output_config", {}).get("format", {}) or body.get("output_format", {})
+    text = answerer(with_schema(read, schema or output.get("schema")))
+    input_tokens, output_tokens = counted(read, text)
+    content: Json = {"type": "text", "text": text}
+    if body.get("tools"):
+        arguments = json.loads(bare(text))
+        content = {
+            "type": "tool_use", "id": "toolu_1", "name": body["tools"][0]["name"],
+            "input": arguments,
+        }  # fmt: skip
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": f"{body['model']}-2026-01-01",
+        "content": [content],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": input_tokens, "output_tokens": output_tokens},
+    }
+
+
+def agent(body: Json, answerer: Answerer) -> Json:
+    """Return an agent's response to its observation."""
+    text = answerer(with_schema(body["messages"], (body.get("form") or {}).get("schema")))
+    input_tokens, output_tokens = counted(body["messages"], text)
+    json_text = bare(text) if body.get("form") else ""
+    answer = {"answer": json.loads(json_text)} if json_text else {"text": text}
+    used = {"input_tokens": input_tokens, "output_tokens": output_tokens}
+    return answer | {"model": f"{body['agent']}-2026-01-01", "usage": used}
+
+
+BY_PATH: dict[str, Respond] = {
+    "/v1/chat/completions": chat,
+    "/v1/messages": messages,
+    "/act": agent,
+}
+"""The formats by path."""

@@ -1,5 +1,0 @@
-"""Agents that come to the table by themselves: over HTTP, or as functions of this process."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,123 @@
+"""A cache of key-value states, so that continued chats are not processed again.
+
+A causal model's state consists of a key and a value per token and layer. A chat's next call starts
+with the previous one, so that only new tokens must be processed.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from cheaptalk.models.calls import ModelCall
+from cheaptalk.models.decoding import roomy_cache, roomy_layer
+
+
+class Reading(NamedTuple):
+    """A processed text.
+
+    Attributes:
+        ids: its tokens.
+        state: the state of all tokens but the last, [layers, key and value, heads, tokens, width].
+    """
+
+    ids: list[int]
+    state: Any
+
+
+class Readings:
+    """A cache of the latest processed texts.
+
+    Args:
+        room: maximum bytes.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._taken = 0
+        self._kept: OrderedDict[tuple[str, ...], list[Reading]] = OrderedDict()
+
+    def find(self, call: ModelCall, ids: Sequence[int]) -> tuple[Any, int]:
+        """Return the state of a chat's previous call and the number of tokens that it shares.
+
+        Of several identical calls, the one with the longest shared prefix is used.
+        """
+        readings = self._kept.get(_conversation(call)[:-2], [])
+        if not readings:
+            return None, 0
+        shared = [_shared_tokens(reading, ids) for reading in readings]
+        best = max(range(len(readings)), key=shared.__getitem__)
+        return self._take(_conversation(call)[:-2], best).state, shared[best]
+
+    def keep(self, call: ModelCall, reading: Reading) -> None:
+        """Cache the state of a call and its answer."""
+        key = _conversation(call)
+        self._kept.setdefault(key, []).append(reading)
+        self._kept.move_to_end(key)
+        self._taken += reading.state.nbytes
+        while self._taken > self._room:
+            self._take(next(iter(self._kept)), 0)
+
+    def _take(self, key: tuple[str, ...], index: int) -> Reading:
+        """Remove an entry."""
+        reading = self._kept[key].pop(index)
+        if not self._kept[key]:
+            del self._kept[key]
+        self._taken -= reading.state.nbytes
+        return reading
+
+
+def _shared_tokens(reading: Reading, ids: Sequence[int]) -> int:
+    """Return the number of shared tokens, leaving at least one to process."""
+    maximum = min(reading.state.shape[-2], len(ids) - 1)
+    return next((index for index in range(maximum) if reading.ids[index] != ids[index]), maximum)
+
+
+def _conversation(call: ModelCall) -> tuple[str, ...]:
+    return tuple(message.content for message in call.messages)
+
+
+def joined(states: Sequence[tuple[Any, int]], lengths: Sequence[int]) -> Any:
+    """Join the states of several chats to one left-padded transformers cache.
+
+    Args:
+        states: the state of each chat, with its number of processed tokens.
+        lengths: tokens of each chat.
+
+    Returns:
+        The cache, with the padded columns that need no processing.
+    """
+    cache = roomy_cache()
+    width = max(lengths)
+    columns = width - max(length - read for length, (_, read) in zip(lengths, states, strict=True))
+    template = next((state for state, read in states if read), None)
+    if template is None or columns <= 0:
+        return cache
+    block = template.new_zeros((len(states), *template.shape[:-2], columns, template.shape[-1]))
+    for row, length, (state, _) in zip(block, lengths, states, strict=True):
+        begin = width - length
+        if begin < columns:
+            row[..., begin:, :] = state[..., : columns - begin, :]
+    for layer in range(template.shape[0]):
+        cache.update(block[:, layer, 0], block[:, layer, 1], layer)
+    return cache
+
+
+def separate(cache: Any, spans: Sequence[tuple[int, int]]) -> list[Any] | None:
+    """Split a cache into the state of each chat; None for other kinds of caches.
+
+    Args:
+        spans: start and number of tokens to keep of each chat.
+    """
+    layers = getattr(cache, "layers", [])
+    plain = (import_module("transformers.cache_utils").DynamicLayer, roomy_layer())
+    if not layers or any(type(layer) not in plain for layer in layers):
+        return None
+    if len({tensor.shape for layer in layers for tensor in (layer.keys, layer.values)}) > 1:
+        return None
+    torch = import_module("torch")
+    stacked = torch.stack([torch.stack([layer.keys, layer.values], 1) for layer in layers], 1)
+    return [
+        row[..., begin : begin + count, :].clone()
+        for row, (begin, count) in zip(stacked, spans, strict=True)
+    ]

@@ -1,0 +1,391 @@
+"""The agent server, from which remote agents poll decision requests over HTTP.
+
+A call to a remote agent waits in this process until the agent has polled and answered, or the call
+times out.
+"""
+
+import asyncio
+import hmac
+import os
+import secrets
+import socket
+import time
+from asyncio import FIRST_COMPLETED
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from concurrent.futures import Future
+from threading import Thread
+from types import TracebackType
+from typing import Any, TypeAlias
+
+from aiohttp import web
+
+from cheaptalk.loopback import HOST, listening
+from cheaptalk.models.calls import Failure, ModelCall, Reply
+from cheaptalk.models.http.agent import LARGEST, body, read
+from cheaptalk.models.http.decoding import decoded
+from cheaptalk.models.http.failures import beginning, broken
+from cheaptalk.models.http.secrets import LEAST, scrubbed_values
+from cheaptalk.models.model_strings import ModelName
+from cheaptalk.models.remote_agents.openapi import OPENAPI
+from cheaptalk.models.remote_agents.pending_requests import NotOpen, PendingRequests
+from cheaptalk.models.usage import metered
+from cheaptalk.rules import CheaptalkError, counted, suggest
+
+PORT = 8140
+"""The default port of the agent server."""
+VARIABLE = "CHEAPTALK_AGENT_TOKENS"
+"""The environment variable with the agents' tokens: ``NAME=TOKEN``, separated by commas."""
+PATIENCE = 600.0
+"""Default timeout in seconds for a remote agent to connect."""
+LONGEST_WAIT = 60.0
+"""Maximum seconds for which a poll can wait."""
+MOST = 64
+"""Maximum number of requests per poll."""
+FAREWELL = 5.0
+"""Seconds for which to wait until remote agents poll that the run is over."""
+STOPPED = broken("the run stopped before the remote agent connected", retry=True, unreached=True)
+"""The reply for calls cancelled by the end of the run."""
+Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def agent_tokens(names: Iterable[str]) -> dict[str, str]:
+    """Return the agents' tokens from the environment, with random tokens for all others.
+
+    Raises:
+        CheaptalkError: the variable is malformed, a token is too short, or two agents have the same
+            token; messages contain no tokens.
+    """
+    pairs = [
+        pair.partition("=") for pair in os.environ.get(VARIABLE, "").split(",") if pair.strip()
+    ]
+    if not all(name.strip() and equals for name, equals, _ in pairs):
+        raise CheaptalkError(
+            f"{VARIABLE}: write NAME=TOKEN for each remote agent, separated by commas"
+        )
+    tokens = {name.strip(): token.strip() for name, _, token in pairs}
+    for name, token in tokens.items():
+        if len(token) < LEAST or not (token.isascii() and token.isprintable()):
+            raise CheaptalkError(
+                f"{VARIABLE}: the token of {name} must have at least {LEAST} printable ASCII "
+                f"characters"
+            )
+    if len({*tokens.values()}) < len(tokens):
+        raise CheaptalkError(
+            f"{VARIABLE}: two remote agents have the same token; each needs its own"
+        )
+    return {name: tokens.get(name) or secrets.token_urlsafe(24) for name in names}
+
+
+class AgentServer:
+    """An HTTP server for remote agents.
+
+    Use it as a context manager around runs; it runs in its own thread.
+
+    Args:
+        names: names of the remote agents, without ``remote/``.
+        port: the port; 0 picks a free one.
+        host: the address on which to listen.
+        tokens: the agents' tokens; by default those of :func:`agent_tokens`.
+        patience: timeout in seconds for a remote agent to connect. After it has connected, each
+            call's own timeout applies.
+
+    Attributes:
+        url: its URL, once it is open.
+        names: names of the remote agents.
+
+    Raises:
+        CheaptalkError: the environment contains invalid tokens, or the address cannot be used.
+    """
+
+    def __init__(
+        self,
+        names: Iterable[str],
+        port: int = PORT,
+        host: str = HOST,
+        *,
+        tokens: Mapping[str, str] | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        names = [*names]
+        self._tokens = dict(agent_tokens(names) if tokens is None else tokens)
+        self._remote_agents: dict[str, PendingRequests] = {}
+        self.names = tuple(self._tokens)
+        self.patience = patience
+        self.url = ""
+        self._address = port, host
+        self._loop: Future[asyncio.AbstractEventLoop] = Future()
+        self._ending = asyncio.Event()
+        self._over = self._halted = False
+        self._thread: Thread | None = None
+
+    def url_of(self, name: str) -> str:
+        """Return a remote agent's URL."""
+        return f"{self.url}/agents/{name}"
+
+    def token_of(self, name: str) -> str:
+        """Return a remote agent's secret token."""
+        return self._tokens[name]
+
+    def __enter__(self) -> "AgentServer":
+        sock = listening(*self._address)
+        self.url = "http://{}:{}".format(*sock.getsockname())
+        self._thread = Thread(target=self._run, args=(sock,), name="remote agents", daemon=True)
+        self._thread.start()
+        self._loop.result()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        assert self._thread is not None
+        self._loop.result().call_soon_threadsafe(self._end)
+        self._thread.join()
+
+    def unavailable(self, name: str) -> str | None:
+        """Return why a remote agent is unavailable; None if it is available."""
+        if name in self._tokens:
+            return None
+        return f"the agent server has no remote agent {suggest(name, list(self._tokens))}"
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        """Make one call; failures are returned as replies.
+
+        Args:
+            number: the call's id, which is sent to the agent.
+            deadline: timeout in seconds, once the remote agent has connected.
+        """
+        pending = self._ask(call, number, deadline)
+        return await asyncio.wrap_future(
+            asyncio.run_coroutine_threadsafe(pending, self._loop.result())
+        )
+
+    def begin(self) -> None:
+        """Start a run, whose calls wait for remote agents."""
+        self._over = self._halted = False
+        for questions in self._remote_agents.values():
+            questions.awaited = None
+
+    def halt(self) -> None:
+        """Cancel calls to remote agents that have not connected; callable from any thread."""
+        self._halted = True
+        self._loop.result().call_soon_threadsafe(self._give_up)
+
+    def conclude(self) -> None:
+        """Notify polling agents that the run is over."""
+        asyncio.run_coroutine_threadsafe(self._conclude(), self._loop.result()).result()
+
+    def app(self) -> web.Application:
+        """Return the web application."""
+        app = web.Application(client_max_size=LARGEST, middlewares=[errors_as_json])
+        app.router.add_get("/openapi.json", describe, allow_head=False)
+        app.router.add_get("/agents/{name}", self._look, allow_head=False)
+        app.router.add_post("/agents/{name}/answers", self._answer)
+        return app
+
+    def _run(self, sock: socket.socket) -> None:
+        asyncio.run(self._serve(sock))
+
+    async def _serve(self, sock: socket.socket) -> None:
+        self._remote_agents = {name: PendingRequests() for name in self._tokens}
+        runner = web.AppRunner(self.app(), access_log=None, shutdown_timeout=1.0)
+        await runner.setup()
+        await web.SockSite(runner, sock).start()
+        self._loop.set_result(asyncio.get_running_loop())
+        await self._ending.wait()
+        await runner.cleanup()
+
+    def _give_up(self) -> None:
+        for questions in self._remote_agents.values():
+            if not questions.connected.is_set():
+                questions.settle(STOPPED)
+
+    def _end(self) -> None:
+        self._ending.set()
+        self._ring()
+
+    def _ring(self) -> None:
+        for questions in self._remote_agents.values():
+            questions.ring()
+
+    async def _conclude(self) -> None:
+        self._over = True
+        self._ring()
+        notified = [
+            agent.notified.wait()
+            for agent in self._remote_agents.values()
+            if agent.connected.is_set()
+        ]
+        try:
+            async with asyncio.timeout(FAREWELL):
+                await asyncio.gather(*notified)
+        except TimeoutError:
+            pass
+
+    async def _ask(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        name, started = ModelName.parse(call.model).model, time.monotonic()
+        questions = self._remote_agents[name]
+        question = questions.put(number, body(call, number))
+        try:
+            reply = await self._awaited(name, questions, number, question.reply, deadline)
+        finally:
+            questions.close(number)
+        seconds = round(time.monotonic() - started, 4)
+        return metered(reply, call, alone=False).model_copy(update={"seconds": seconds})
+
+    async def _awaited(
+        self,
+        name: str,
+        questions: PendingRequests,
+        number: str,
+        reply: "asyncio.Future[Reply]",
+        deadline: float,
+    ) -> Reply:
+        """Wait for the reply to a request, or return a failure."""
+        if self._halted and not questions.connected.is_set():
+            return STOPPED
+        if not questions.connected.is_set():
+            now = time.monotonic()
+            questions.awaited = now if questions.awaited is None else questions.awaited
+            remaining = max(0.0, questions.awaited + self.patience - now)
+            connected = asyncio.create_task(questions.connected.wait())
+            either: set[asyncio.Future[Any]] = {connected, reply}
+            await asyncio.wait(either, timeout=remaining, return_when=FIRST_COMPLETED)
+            connected.cancel()
+        if not (questions.connected.is_set() or reply.done()):
+            return broken(self._absence_text(name, questions), retry=True, unreached=True)
+        await asyncio.wait({reply}, timeout=deadline)
+        if reply.done():  # accepted even if it arrived at the last moment
+            return reply.result()
+        if why := questions.refused(number):
+            detail = f"the remote agent {name} has sent only invalid answers: {why}"
+            return broken(detail, retry=True)
+        detail = f"the remote agent {name} gave no answer within {deadline:g} seconds"
+        return Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
+
+    def _absence_text(self, name: str, questions: PendingRequests) -> str:
+        """Return the error message for an agent that has not connected."""
+        strangers = counted(questions.strangers, "request")
+        with_another = f" ({strangers} had a wrong token)" if questions.strangers else ""
+        return (
+            f"remote agent {name} has not connected to {self.url_of(name)} within "
+            f"{self.patience:g} seconds"
+            f"{with_another}: start it with this URL and the displayed token"
+        )
+
+    def _authenticate(self, request: web.Request) -> tuple[PendingRequests, str]:
+        """Authenticate a request and return the agent's pending requests and token.
+
+        Raises:
+            HTTPUnauthorized: the token is wrong.
+        """
+        name = request.match_info["name"]
+        scheme, _, presented = request.headers.get("Authorization", "").partition(" ")
+        token = self._tokens.get(name)
+        valid = hmac.compare_digest(presented.strip().encode(), (token or "").encode())
+        if token is None or scheme.lower() != "bearer" or not valid:
+            if token is not None:
+                self._remote_agents[name].strangers += 1
+            raise web.HTTPUnauthorized(
+                text=f'invalid token for remote agent "{name:.100}"; send the token printed at the '
+                "start of the run as Authorization: Bearer TOKEN",
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+        return self._remote_agents[name], token
+
+    async def _look(self, request: web.Request) -> web.StreamResponse:
+        questions, _ = self._authenticate(request)
+        questions.connected.set()
+        wait = number_in(request, "wait", 0, 0, LONGEST_WAIT)
+        limit = int(number_in(request, "most", MOST, 1, MOST))
+        after = request.query.get("after", "")
+        try:
+            async with asyncio.timeout(wait):
+                while not (self._over or self._ending.is_set() or questions.listed(after, 1)[0]):
+                    await questions.news()
+        except TimeoutError:
+            pass
+        pending, mark = questions.listed(after, limit)
+        state = "asked" if pending else "over" if self._over else "waiting"
+        if state == "over":
+            questions.notified.set()
+        return web.json_response({"state": state, "questions": pending, "after": mark})
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        questions, token = self._authenticate(request)
+        questions.connected.set()
+        data, call = b"", None
+        try:
+            data = await request.read()
+            answer = scrubbed_values(decoded(data), (token,))
+            if not isinstance(answer, dict) or not isinstance(answer.get("call"), str):
+                raise ValueError('set "call" to the id of the request')
+            call = answer.pop("call")
+            reply = read(answer)
+        except web.HTTPRequestEntityTooLarge:
+            questions.refuse(f"it is larger than {LARGEST:,} bytes")
+            raise
+        except (ValueError, RecursionError) as error:
+            questions.refuse(f"{error}; {beginning(data, (token,))}", call)
+            raise web.HTTPBadRequest(
+                text=f"invalid answer: {error}; the request is still open"
+            ) from None
+        try:
+            questions.take(call, answer, reply)
+        except NotOpen as problem:
+            kind = web.HTTPConflict if problem.known else web.HTTPNotFound
+            raise kind(text=str(problem)) from None
+        return web.json_response({"state": "taken"})
+
+
+async def describe(_: web.Request) -> web.StreamResponse:
+    """Return the OpenAPI description."""
+    return web.json_response(OPENAPI)
+
+
+@web.middleware
+async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Return all errors as JSON."""
+    try:
+        return await handler(request)
+    except web.HTTPRequestEntityTooLarge:
+        message = f"the answer is too large: the maximum is {LARGEST:,} bytes"
+        return web.json_response({"error": message}, status=413)
+    except web.HTTPError as error:
+        headers = {k: v for k, v in error.headers.items() if k in ("Allow", "WWW-Authenticate")}
+        message = error.text or error.reason
+        return web.json_response({"error": message}, status=error.status, headers=headers)
+
+
+def number_in(
+    request: web.Request, name: str, default: float, minimum: float, maximum: float
+) -> float:
+    """Parse a number in a request's query.
+
+    Raises:
+        HTTPBadRequest: it is invalid or out of range.
+    """
+    text = request.query.get(name, str(default))
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not minimum <= number <= maximum:
+        raise web.HTTPBadRequest(text=f"{name} must be a number from {minimum:g} to {maximum:g}")
+    return number
+
+
+def agent_server_at(address: str, names: Iterable[str], patience: float = PATIENCE) -> AgentServer:
+    """Create an agent server at ``HOST:PORT`` or ``PORT``.
+
+    Raises:
+        CheaptalkError: the address is invalid, or cannot be used.
+    """
+    host, _, port = address.rpartition(":")
+    if not port.isdecimal() or int(port) > 65535:
+        raise CheaptalkError(
+            f'"{address}" is not an address: write HOST:PORT, or PORT; 0 picks a free port'
+        )
+    return AgentServer(names, int(port), host or HOST, patience=patience)

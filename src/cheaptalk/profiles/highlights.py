@@ -1,0 +1,248 @@
+"""Highlights: instructive matches of a player, each with its decisive turn."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import polars as pl
+
+from cheaptalk.frames.reader import Reader
+from cheaptalk.games.item_bargaining import metrics as items
+from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.games.persuasion.events import Purchase
+from cheaptalk.games.persuasion.rules import Persuasion
+from cheaptalk.profiles.metrics.attainable import gain
+from cheaptalk.profiles.metrics.statements import leaks, statements
+from cheaptalk.profiles.profiles import DECIMALS, Profile
+from cheaptalk.records import MatchRecord, Store
+from cheaptalk.records.store.queries import read_matches
+from cheaptalk.rules import Action, Result
+from cheaptalk.text import fixed
+
+
+class Highlight(NamedTuple):
+    """An instructive match of a player.
+
+    Attributes:
+        title: what the match exemplifies.
+        about: the part, the seats and the result, as a sentence.
+        record: the match.
+        decisive: the request whose answer decided; None where none did more than others.
+    """
+
+    title: str
+    about: str
+    record: MatchRecord
+    decisive: int | None
+
+
+Deciding: TypeAlias = Callable[[Sequence[Result], str], int | None]
+"""A function that finds the decisive request of a seat in a match, and perhaps in its twin."""
+
+
+class Choice(NamedTuple):
+    """A match to show.
+
+    Attributes:
+        title: what the match exemplifies.
+        row: the player's row of the seats.
+        deciding: finds the decisive turn.
+        twin: the id of the match with which it is compared, if any.
+    """
+
+    title: str
+    row: dict[str, Any]
+    deciding: Deciding
+    twin: str | None = None
+
+
+def highlight(store: Store, profile: Profile) -> Iterator[Highlight]:
+    """Yield a player's best and worst match, the one with the largest effect of messages, a false
+    statement and a leak, if they exist.
+
+    In the best match it earned most. In the worst, its regret is largest: the best baseline earned
+    more in the same seat against the same opponent on the same instances. Ties are broken by the
+    order of instances.
+    """
+    reader = Reader.of(store, profile.study)
+    rows = profile.seats.filter(pl.col("finished"), player=profile.player).sort(
+        "instance", "match_id"
+    )
+    for choice in _chosen(profile, rows):
+        yield _read(store, reader, profile, choice)
+
+
+def shown_match(
+    store: Store, profile: Profile, title: str, row: dict[str, Any], twin: str | None
+) -> Highlight:
+    """Return a match that shows a weakness, with its decisive turn.
+
+    Args:
+        title: the weakness.
+        row: the player's row of the seats.
+        twin: the id of the match under the plain condition, if there is one.
+    """
+    deciding: Deciding = _parting if twin is not None else _settled
+    deciding = {"Makes false statements": _first_lie}.get(title, deciding)
+    if title.startswith("Leaks"):
+        deciding = _first_leak
+    return _read(
+        store, Reader.of(store, profile.study), profile, Choice(title, row, deciding, twin)
+    )
+
+
+def _read(store: Store, reader: Reader, profile: Profile, choice: Choice) -> Highlight:
+    """Read a match, and its twin if it has one, from the store."""
+    ids = [choice.row["match_id"], *filter(None, [choice.twin])]
+    records = list(read_matches(store, profile.study, ids))
+    results = [result for record in records if (result := reader.result(record)) is not None]
+    seat = choice.row["seat"]
+    decisive = choice.deciding(results, seat) if len(results) == len(ids) else None
+    return Highlight(choice.title, _about(profile, choice.row), records[0], decisive)
+
+
+def _chosen(profile: Profile, matches: pl.DataFrame) -> Iterator[Choice]:
+    regret = profile.numbers.get("regret")
+    if regret is not None:
+        by = ("match_id", "seat")
+        values = regret.of.values.filter(player=profile.player).select(*by, regret="value")
+        ranked = matches.join(values, by, maintain_order="left", validate="1:1")
+        best = ranked.sort("earned", -pl.col("regret"), descending=True, maintain_order=True)
+        worst = ranked.sort("regret", descending=True, maintain_order=True)
+        yield Choice("Best match", best.row(0, named=True), _settled)
+        yield Choice("Worst match", worst.row(0, named=True), _last_chance)
+    moved = _most_moved(profile, matches)
+    if moved is not None:
+        yield moved
+    for title, column, deciding in (
+        ("A false statement", "false", _first_lie), ("A leaked secret", "leaks", _first_leak),
+    ):  # fmt: skip
+        rows = matches.filter(pl.col(column) > 0).sort(column, descending=True, maintain_order=True)
+        if not rows.is_empty():
+            yield Choice(title, rows.row(0, named=True), deciding)
+
+
+def _most_moved(profile: Profile, rows: pl.DataFrame) -> Choice | None:
+    """Return the match with the largest effect of messages, and its silent twin; None without
+    effects.
+
+    Among effects of the same size, a loss comes before a gain.
+    """
+    effects = [
+        number.of.values.filter(player=profile.player) for number in profile.numbers.values()
+        if number.of.theme == "words" and number.of.twins and number.of.key != "words.repeats"
+    ]  # fmt: skip
+    if not effects:
+        return None
+    values = pl.concat(effects).select("match_id", "seat", change="value")
+    values = values.filter(pl.col("change").abs() > 10**-DECIMALS)
+    matches = rows.filter("words").join(
+        values, ["match_id", "seat"], maintain_order="left", validate="1:1"
+    )
+    matches = matches.sort(
+        pl.col("change").abs(), -pl.col("change"), descending=True, maintain_order=True
+    )
+    silent = next(iter(profile.battery.talkers), "")
+    for row in matches.iter_rows(named=True):
+        keys = {key: row[key] for key in ("configuration", "instance", "seat", "repeat")}
+        twin = rows.filter(other=silent, **keys)["match_id"]
+        if not twin.is_empty():
+            return Choice("Largest effect of messages", row, _parting, twin[0])
+    return None
+
+
+def _about(profile: Profile, row: dict[str, Any]) -> str:
+    battery = profile.battery
+    part = {**battery.parts, **battery.words, **battery.anew}[row["part"]]
+    met = row["other"] if not row["words"] else f"an opponent ({row['other'].replace('_', ' ')})"
+    sentence = f"{part.title}, as {row['seat'].replace('_', ' ')} against {met}"
+    if row["earned"] is not None:
+        sentence += f": it earned {fixed(row['earned'], DECIMALS)} of the attainable payoff"
+    if row.get("regret") is not None:
+        sentence += f", the best baseline {fixed(row['earned'] + row['regret'], DECIMALS)}"
+    if row.get("change") is not None:
+        silent = fixed(row["earned"] - row["change"], DECIMALS)
+        sentence += f", and {silent} with the same offers in silence"
+    return f"{sentence}."
+
+
+def _first_lie(results: Sequence[Result], seat: str) -> int | None:
+    spoken = (
+        statement
+        for statement in statements(results[0])
+        if _sits(results[0], statement.actor, seat)
+    )
+    return next((statement.request for statement in spoken if not statement.true), None)
+
+
+def _first_leak(results: Sequence[Result], seat: str) -> int | None:
+    return next(iter(leaks(results[0], seat) or ()), None)
+
+
+def _sits(result: Result, actor: str, seat: str) -> bool:
+    """Return whether an actor acts in a seat."""
+    return any(member.name == actor and member.seat == seat for member in result.game.actors)
+
+
+def _answers(result: Result, seat: str) -> list[tuple[int, Action]]:
+    """Return the answers of a seat, by request."""
+    return [(request, action) for request, actor, action in result.given()
+            if action is not None and _sits(result, actor, seat)]  # fmt: skip
+
+
+def _parting(results: Sequence[Result], seat: str) -> int | None:
+    """Return the request with the first answer that differs from the twin match, apart from
+    messages."""
+    one, twin_answers = (_answers(result, seat) for result in results)
+    for (request, action), (_, twin) in zip(one, twin_answers, strict=False):
+        if _without_words(action) != _without_words(twin):
+            return request
+    return None
+
+
+def _without_words(action: Action) -> dict[str, Any]:
+    return action.model_dump(exclude={"message", "reasoning"})
+
+
+def _settled(results: Sequence[Result], seat: str) -> int | None:
+    """Return the request of a seat's last answer."""
+    answered = _answers(results[0], seat)
+    return answered[-1][0] if answered else None
+
+
+def _last_chance(results: Sequence[Result], seat: str) -> int | None:
+    """Return the request at which a seat rejected its best offer or first made a wrong purchase
+    decision; otherwise, its last request."""
+    wrong = _wrong_purchase(results[0], seat)
+    if wrong is not None:
+        return wrong
+    refused = list(_refused(results[0], seat))
+    best = max(refused, key=lambda one: one[1], default=(None, 0.0))
+    return best[0] if best[1] > 0 else _settled(results, seat)
+
+
+def _wrong_purchase(result: Result, seat: str) -> int | None:
+    """Return the request at which a buyer first bought a product of low quality or rejected one of
+    high quality."""
+    if not isinstance(result.game, Persuasion) or seat != "bob":
+        return None
+    bought = [(request, action.decision == "yes") for request, _, action in result.given()
+              if isinstance(action, Purchase)]  # fmt: skip
+    qualities = zip(bought, result.instance.qualities, strict=False)
+    return next((request for (request, yes), high in qualities if yes != high), None)
+
+
+def _refused(result: Result, seat: str) -> Iterator[tuple[int, float]]:
+    """Yield the requests at which a seat rejected an offer, with the offer's value to it."""
+    if isinstance(result.game, ItemBargaining):
+        for (request, _, _), turn in zip(result.given(), items.turns(result), strict=True):
+            mine = list(result.game.seats)[turn.player] == seat
+            if mine and turn.table is not None and turn.action != "ACCEPT":
+                yield request, float(turn.table)
+        return
+    offered = 0.0
+    for request, actor, action in result.given():
+        named = gain(result.game, seat, action)
+        if named is not None and not _sits(result, actor, seat):
+            offered = named
+        elif _sits(result, actor, seat) and getattr(action, "decision", "") == "reject":
+            yield request, offered

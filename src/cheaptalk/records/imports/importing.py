@@ -1,0 +1,269 @@
+"""Importing games of another system: the importers' output, and how it is stored."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from cheaptalk.players import ImportedSeat, Kind
+from cheaptalk.records.identity import (
+    configuration_digest,
+    imported_match_digest,
+    player_digest,
+)
+from cheaptalk.records.record import AnswerRecord, ended, scripted_answers
+from cheaptalk.records.store.reader import chunks, specs_of
+from cheaptalk.records.store.store import NewMatch, Store, StudyRows, adopt
+from cheaptalk.rules import CheaptalkError, RulesError, Table
+
+CHUNK = 500
+"""Games that are stored together."""
+TAKEN_OUT = "taken out"
+"""The state of names that people wrote, if an import removed them."""
+NAMED = "messages may contain names that people wrote: read them before you publish them"
+"""The warning about studies for which :func:`holds_names` is true."""
+
+
+class Unfit(Exception):
+    """A game can't be imported; the message names the file, the field and the problem."""
+
+
+class Skipped(NamedTuple):
+    """A game that was skipped: its location, and the reason."""
+
+    game: str
+    reason: str
+
+
+class ForeignGame(NamedTuple):
+    """A game of another system, replayed to its end under cheaptalk's rules.
+
+    Attributes:
+        id: its id in the other system, unique in a study.
+        location: where it was found, for messages.
+        table: the replayed table.
+        seats: the players by seat.
+        source: its origin, and data that a record has no field for.
+        redactions: the number of names removed from its messages.
+        failures: kinds of invalid answers by request.
+        notes: corrections made while reading, such as of misspelled words, with counts.
+    """
+
+    id: str
+    location: str
+    table: Table
+    seats: Mapping[str, ImportedSeat]
+    source: dict[str, Any]
+    redactions: int = 0
+    failures: Mapping[int, Kind] = MappingProxyType({})
+    notes: Mapping[str, int] = MappingProxyType({})
+
+
+class Collection(NamedTuple):
+    """Games of another system, read one at a time as they are stored.
+
+    Attributes:
+        system: its name.
+        folder: the name of the games' folder.
+        games: the games, and skipped ones.
+        names_kept: whether names that people wrote were kept; None if they were not searched.
+    """
+
+    system: str
+    folder: str
+    games: Iterable[ForeignGame | Skipped]
+    names_kept: bool | None = None
+
+
+def with_a_game(collection: Collection) -> Collection:
+    """Return the collection after reading up to its first game, before anything is written.
+
+    Raises:
+        CheaptalkError: it contains no game.
+    """
+    games = iter(collection.games)
+    skipped: list[Skipped] = []
+    for game in games:
+        if isinstance(game, ForeignGame):
+            return collection._replace(games=chain(skipped, [game], games))
+        skipped.append(game)
+    reason = f"{skipped[0].game}: {skipped[0].reason}" if skipped else "it is empty"
+    others = f" ({len(skipped) - 1:,} more skipped)" if len(skipped) > 1 else ""
+    raise CheaptalkError(f"{collection.folder} contains no game to import: {reason}{others}")
+
+
+@dataclass
+class Intake:
+    """The result of an import.
+
+    Attributes:
+        imported: the number of new games.
+        present: the number of games that were already in the store.
+        redactions: the number of names removed from messages.
+        skipped: the skipped games with reasons.
+        notes: corrections made while reading, with counts.
+    """
+
+    imported: int = 0
+    present: int = 0
+    redactions: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+    notes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def read(self) -> int:
+        """The number of games read so far."""
+        return self.imported + self.present + len(self.skipped)
+
+
+def take_in(
+    collection: Collection,
+    store: Store | Path | str,
+    study: str,
+    progress: Callable[[Intake], None] = lambda _: None,
+) -> Intake:
+    """Store a collection as a study; games that are already in the store are not stored again.
+
+    Args:
+        store: the store, its file or its URL; created if missing.
+        progress: called after every step.
+
+    Raises:
+        CheaptalkError: the study name is invalid, or belongs to a study that was not imported.
+        StoreError: the store is not writable; committed data is kept.
+    """
+    if not re.fullmatch(r"(?!-)[\w.-]{1,80}", study):
+        raise CheaptalkError(
+            f'"{study}" is not a valid study name: use letters, digits, "_", "." and "-"'
+        )
+    with Store.opened(store, create=True) as opened:
+        earlier = next(
+            (summary.spec for summary in opened.studies() if summary.name == study), None
+        )
+        if earlier is not None and earlier.get("imported") != collection.system:
+            raise CheaptalkError(
+                f'"{study}" is another study in {opened.name}; choose another name'
+            )
+        with opened.writing():
+            clerk = _Clerk(collection, opened, study, _spec(collection, earlier))
+            for chunk in chunks(collection.games, CHUNK):
+                clerk.enter(chunk)
+                progress(clerk.importing)
+    return clerk.importing
+
+
+def _spec(collection: Collection, earlier: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the definition of an import as a study, considering names of earlier imports."""
+    spec: dict[str, Any] = {"imported": collection.system, "folder": collection.folder}
+    if collection.names_kept is None:
+        return spec
+    names_kept = collection.names_kept or (
+        earlier is not None and earlier.get("names") != TAKEN_OUT
+    )
+    return spec | {"names": "kept" if names_kept else TAKEN_OUT}
+
+
+def holds_names(store: Store, study: str) -> bool:
+    """Return whether messages of an imported study may contain names that people wrote.
+
+    Raises:
+        StoreError: the study does not exist.
+    """
+    spec = store.study(study, counted=False).spec
+    searched = "imported" not in spec or spec.get("names") == TAKEN_OUT
+    return not searched and any(
+        player_spec.get("person")
+        for specs in specs_of(store, study).values()
+        for player_spec in specs
+    )
+
+
+class _Entry(NamedTuple):
+    """A foreign game with its match id."""
+
+    id: str
+    game: ForeignGame
+    answers: list[AnswerRecord]
+
+
+class _Clerk:
+    def __init__(
+        self, collection: Collection, store: Store, study: str, spec: Mapping[str, Any]
+    ) -> None:
+        self.system = collection.system
+        self.store = store
+        self.rows = StudyRows(store, study, spec)
+        self.known = {record.instance_key: record.id for record in store.records(study)}
+        self.importing = Intake()
+
+    def enter(self, chunk: Sequence[ForeignGame | Skipped]) -> None:
+        entries = [entry for entry_game in chunk if (entry := self._fresh(entry_game))]
+        tables = [entry.game.table.game for entry in entries]
+        specs = [spec for entry in entries for spec in entry.game.seats.values()]
+        self.rows.add(
+            {configuration_digest(rules): rules for rules in tables},
+            {player_digest(spec): (spec.label, spec) for spec in specs},
+        )
+        stored = self.store.statuses(entry.id for entry in entries)
+        if stored:
+            adopt(self.store, self.rows.id, stored)
+        rows = [self._row(entry) for entry in entries if entry.id not in stored]
+        new = [row for row in rows if row is not None]
+        self.store.add(self.rows.id, new)
+        self.importing.imported += len(new)
+        self.importing.present += len(stored)
+
+    def _fresh(self, game: ForeignGame | Skipped) -> _Entry | None:
+        """Return the entry of a game that is not yet in the study; skip other games."""
+        if isinstance(game, Skipped):
+            self.importing.skipped.append(game)
+            return None
+        entry = self._entry(game)
+        match_id = self.known.get(game.id)
+        if match_id is None:
+            self.known[game.id] = entry.id
+            self.importing.redactions += game.redactions
+            self.importing.notes.update(game.notes)
+            return entry
+        if match_id == entry.id:
+            self.importing.present += 1
+        else:
+            reason = (
+                f'the study has another game with the id "{game.id}" (match {match_id}), but '
+                "with other moves or settings"
+            )
+            if game.redactions:
+                reason += ", names among them"
+            reason += ": import into another study (--study), or rename its file or folder"
+            self.importing.skipped.append(Skipped(game.location, reason))
+        return None
+
+    def _entry(self, game: ForeignGame) -> _Entry:
+        answers = [
+            answer._replace(kind=game.failures.get(answer.request, answer.kind))
+            for answer in scripted_answers(game.table.given)
+        ]
+        id_ = imported_match_digest(
+            self.system, game.id, configuration_digest(game.table.game),
+            game.table.instance.model_dump_json(), [answer.as_json() for answer in answers],
+            map(player_digest, game.seats.values()),
+        )  # fmt: skip
+        return _Entry(id_, game, answers)
+
+    def _row(self, entry: _Entry) -> NewMatch | None:
+        """Return the game as a match; None if the rules reject it, which is noted."""
+        game, table = entry.game, entry.game.table
+        configuration = self.rows.configurations[configuration_digest(table.game)]
+        seats = {role: self.rows.players[player_digest(spec)] for role, spec in game.seats.items()}
+        try:
+            ended_match = ended(table, table.chance.seed, entry.answers, game.source)
+        except RulesError as error:
+            del self.known[game.id]
+            self.importing.redactions -= game.redactions
+            self.importing.skipped.append(Skipped(game.location, str(error)))
+            return None
+        return NewMatch(entry.id, configuration, game.id, 0, seats, ended_match)

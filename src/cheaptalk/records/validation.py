@@ -1,0 +1,139 @@
+"""Shapes of JSON in a store, validated when it is read.
+
+They require only what reading needs, so that damage is reported where it is read.
+"""
+
+from functools import cache
+from sys import float_info
+from typing import Annotated, Any, NotRequired, TypeAlias, TypedDict, TypeVar
+
+import msgspec
+
+from cheaptalk.players import Kind
+
+T = TypeVar("T")
+Finite: TypeAlias = Annotated[float, msgspec.Meta(ge=-float_info.max, le=float_info.max)]
+"""A finite number."""
+
+
+class DamagedValue(Exception):
+    """A value in the store is damaged; the message describes the problem."""
+
+
+class RecordedReply(TypedDict, total=False):
+    """A response to a call, as :class:`.Reply` writes it."""
+
+    text: str | None
+    failure: str | None
+    detail: str | None
+    status: int | None
+    unreached: bool | None
+    id: str | None
+    model: str | None
+    fingerprint: str | None
+    finish: str | None
+    route: str | None
+    sent: dict[str, Any] | None
+    reasoning: str | None
+    usage: dict[str, int]
+    seconds: float
+    cached: bool
+    saved: dict[str, int] | None
+    batch: bool
+    dollars: float | None
+
+
+class RecordedMessage(TypedDict):
+    """A message of a conversation."""
+
+    role: str
+    content: str
+
+
+class RecordedCall(TypedDict, total=False):
+    """A call as sent, to a model or a person."""
+
+    model: str
+    messages: list[RecordedMessage]
+    settings: dict[str, Any] | None
+    form: dict[str, Any] | None
+
+
+class MadeCall(TypedDict):
+    """A call in a record, with its response."""
+
+    call: RecordedCall
+    reply: RecordedReply | None
+    sending: int
+    sent: NotRequired[float]
+    received: NotRequired[float]
+    bought_by: NotRequired[str]
+
+
+class RecordedAnswer(TypedDict):
+    """An answer in a record."""
+
+    request: int
+    actor: str
+    kind: Kind
+    action: dict[str, Any] | None
+    calls: NotRequired[list[MadeCall]]
+
+
+class Body(TypedDict):
+    """The body of a match that is live or failed."""
+
+    seed: str
+
+
+class EndedBody(Body):
+    """The body of a match that ended in play."""
+
+    format: int
+    package: str
+    instance: dict[str, Any]
+    answers: list[RecordedAnswer]
+    source: NotRequired[dict[str, Any]]
+
+
+class RecordedRubric(TypedDict):
+    """A judge's rubric."""
+
+    name: str
+
+
+class RecordedModel(TypedDict):
+    """A judge's model."""
+
+    model: str
+
+
+class RecordedJudge(TypedDict):
+    """The definition of a judge."""
+
+    rubric: RecordedRubric
+    model: RecordedModel
+
+
+def check_shape(value: T, shape: Any) -> T:
+    """Return the value if it has the shape.
+
+    Raises:
+        DamagedValue: it has another shape; the message says where.
+    >>> check_shape({"alice": 1}, dict[str, int])
+    {'alice': 1}
+    >>> check_shape({"alice": "one"}, dict[str, int])
+    Traceback (most recent call last):
+    cheaptalk.records.validation.DamagedValue: Expected `int`, got `str` - at `$[...]`
+    """
+    try:
+        msgspec.convert({"value": value}, _holder(shape))
+    except msgspec.ValidationError as error:
+        raise DamagedValue(str(error).replace("$.value", "$").removesuffix(" - at `$`")) from None
+    return value
+
+
+@cache
+def _holder(shape: Any) -> type[msgspec.Struct]:
+    """Return a struct for a shape, cached because converting a bare shape would be slow."""
+    return msgspec.defstruct("Holder", [("value", shape)])

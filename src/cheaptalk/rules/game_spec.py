@@ -1,0 +1,312 @@
+"""Game specs: the rules of a game with its templates, strategies and metrics.
+
+A game is one folder. The folder registers a game spec (entry point group ``cheaptalk.games``),
+built from its files by :meth:`GameSpec.of`. Strategies of other packages register under
+``cheaptalk.players``.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from math import inf
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from pydantic import BaseModel, create_model
+
+from cheaptalk.rules.actions import Action
+from cheaptalk.rules.bounds import Bounds
+from cheaptalk.rules.display import brief
+from cheaptalk.rules.empirical_view import EmpiricalView
+from cheaptalk.rules.errors import CheaptalkError, RulesError, counted
+from cheaptalk.rules.game import Game, Value
+from cheaptalk.rules.play import Decide
+from cheaptalk.rules.table import DecisionRequest, Result
+
+
+class Point(NamedTuple):
+    """The number of a series in one round.
+
+    Attributes:
+        round: the round or turn, from 1.
+        seat: the seat that the number belongs to; None for all seats together.
+        value: the number; None if it is undefined.
+    """
+
+    round: int
+    seat: str | None
+    value: float | None
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Quantity(Generic[T]):
+    """A quantity computed from a finished match.
+
+    Attributes:
+        name: its name in tables.
+        of: the function that computes it from a result.
+        published: the variant that the published system's code computes, if it differs.
+        unit: the unit for tables and axes.
+        bounds: the minimum and maximum, of the published variant too. No interval exceeds them.
+        published_unit: the unit of the variant, if it differs.
+        limits: a function from a game to tighter bounds, if these depend on its parameters.
+    """
+
+    name: str
+    of: Callable[[Result], T]
+    published: Callable[[Result], T] | None = None
+    unit: str = ""
+    bounds: Bounds = (-inf, inf)
+    published_unit: str = ""
+    limits: Callable[[Any], Bounds] | None = None
+
+    def bounds_in(self, game: Game) -> Bounds:
+        """Return the minimum and maximum in a game with its parameters."""
+        return self.bounds if self.limits is None else self.limits(game)
+
+    @property
+    def meaning(self) -> str:
+        """The first line of the function's docstring."""
+        return (inspect.getdoc(self.of) or "").partition("\n")[0]
+
+    def variant(self, as_published: bool) -> Callable[[Result], T]:
+        """Return the function, or its published variant if requested and available."""
+        return self.published if as_published and self.published else self.of
+
+
+@dataclass(frozen=True)
+class Metric(Quantity[float | None]):
+    """A number computed from a finished match, or None if it is undefined.
+
+    Attributes:
+        role: the role whose payoff it measures, for metrics of one role.
+    """
+
+    role: str | None = None
+
+
+@dataclass(frozen=True)
+class Series(Quantity[Iterable[Point]]):
+    """A per-round metric of a finished match: at most one number for each round and seat."""
+
+
+Check = Callable[[Result], Mapping[tuple[int, str], str]]
+"""Exact categories of the moves of a match, by request and actor, for moves that can be
+categorized. Judges are validated against them."""
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A scripted strategy for some roles of one game.
+
+    Attributes:
+        name: as in study files.
+        roles: the roles it can play.
+        function: a function from a decision request (and settings, by keyword) to an action.
+        settings: a model of the function's keyword settings, with their defaults and ranges.
+        searches: whether it searches a game tree, which may take minutes.
+    """
+
+    name: str
+    roles: tuple[str, ...]
+    function: Callable[..., Action]
+    settings: type[BaseModel]
+    searches: bool = False
+
+    @property
+    def meaning(self) -> str:
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    def with_settings(self, **values: Any) -> Decide:
+        """Return the strategy with these settings, validated; the others keep their defaults."""
+        settings = self.settings(**values)
+        if not values:
+            return self.function
+        return partial(self.function, **{name: getattr(settings, name) for name in values})
+
+    def __call__(self, request: DecisionRequest, **values: Any) -> Action:
+        return self.function(request, **values)
+
+
+def strategy(*roles: str, searches: bool = False) -> Callable[[Callable[..., Action]], Strategy]:
+    """Turn a function into a strategy: ``@strategy("alice", "bob")``.
+
+    The function's first argument is the decision request. The others are settings, each with a
+    default, and with a type to be validated. Its docstring says what it does and cites its source.
+
+    Args:
+        searches: whether it searches a game tree, which may take minutes. Plans and estimates then
+            use a substitute strategy.
+
+    Raises:
+        CheaptalkError: the function takes no argument or is a coroutine.
+        RulesError: a setting has no type or no default.
+    """
+
+    def wrap(function: Callable[..., Action]) -> Strategy:
+        name = function.__name__
+        parameters = list(inspect.signature(function, eval_str=True).parameters.values())
+        if not parameters or inspect.iscoroutinefunction(function):
+            raise CheaptalkError(
+                f"write def {name}(request): ... as a function that returns an action"
+            )
+        fields: dict[str, Any] = {}
+        for setting in parameters[1:]:
+            for part, value in (("type", setting.annotation), ("default", setting.default)):
+                if value is setting.empty:
+                    raise RulesError(
+                        f'strategy "{name}": its setting "{setting.name}" has no '
+                        f"{part}; write {setting.name}: TYPE = DEFAULT"
+                    )
+            fields[setting.name] = (setting.annotation, setting.default)
+        settings = create_model(f"{function.__name__}_settings", __base__=Value, **fields)
+        return Strategy(function.__name__, roles, function, settings, searches)
+
+    return wrap
+
+
+LANGUAGES = ("english", "german")
+"""Names of the styles for people. They come last, so that none is a game's default."""
+
+
+@dataclass(frozen=True)
+class StyleFile:
+    """The template of a style and its answer format.
+
+    Attributes:
+        template: the file's name.
+        codec: the name of the codec.
+        folder: the file's folder; None for the game's own folder of templates, which the templates
+            of every style may extend.
+    """
+
+    template: str
+    codec: str = "json"
+    folder: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.folder is not None and not (self.folder / self.template).is_file():
+            raise FileNotFoundError(f"template not found: {self.folder / self.template}")
+
+
+DECLARED = ("name", "roles", "events", "actions", "outcome_type")
+"""What every game's class must declare."""
+PARTS = {"strategies": "strategy", "metrics": "metric", "styles": "style"}
+"""The parts that are counted in a game spec's representation, with their singular."""
+
+
+@dataclass(frozen=True)
+class GameSpec:
+    """A registered game with its templates, strategies and metrics.
+
+    Attributes:
+        rules: the game's class.
+        words: the folder of its templates.
+        styles: its styles by name; the first is the default.
+        strategies: its scripted strategies by name.
+        metrics: its metrics by name.
+        series: its per-round metrics by name.
+        checks: exact checks of messages and moves, by the name of the rubric that they validate.
+        view: what pages of empirical games show; without one, all metrics of the match.
+    """
+
+    rules: type[Game]
+    words: Path
+    styles: Mapping[str, StyleFile]
+    strategies: Mapping[str, Strategy]
+    metrics: Mapping[str, Metric]
+    series: Mapping[str, Series] = field(default_factory=dict)
+    checks: Mapping[str, Check] = field(default_factory=dict)
+    view: EmpiricalView | None = None
+
+    @property
+    def name(self) -> str:
+        return self.rules.name
+
+    def __repr__(self) -> str:
+        parts = (counted(len(getattr(self, part)), noun) for part, noun in PARTS.items())
+        return brief(self, f"{self.name}, {', '.join(parts)}")
+
+    @classmethod
+    def of(
+        cls, package: str, *, styles: Sequence[str] = (), codecs: Mapping[str, str] | None = None
+    ) -> "GameSpec":
+        """Build the spec of a game from its folder, a package.
+
+        Its module ``rules`` contains one game and ``strategies`` its strategies; ``metrics``
+        contains
+        ``METRICS`` and, optionally, ``SERIES`` and ``CHECKS``; the folder ``styles`` contains a
+        template for each style.
+
+        Args:
+            package: its dotted name: ``__name__`` in the package itself.
+            styles: the names of its styles, the default first; by default all templates in
+                alphabetical order, with the styles for people last.
+            codecs: the codecs of styles whose answers are not JSON, by the name of the style.
+
+        Raises:
+            TypeError: the rules contain no game or several.
+            ValueError: a codec is given for an unknown style.
+            RulesError: the game lacks a declaration, or two objects have the same name.
+        """
+        rules = import_module(f"{package}.rules")
+        strategies = import_module(f"{package}.strategies")
+        metrics = import_module(f"{package}.metrics")
+        classes = [value for value in vars(rules).values() if isinstance(value, type)]
+        games = [
+            kind for kind in classes if issubclass(kind, Game) and kind.__module__ == rules.__name__
+        ]
+        if len(games) != 1:
+            raise TypeError(f"{rules.__name__} must contain one game, not {len(games)}")
+        missing = [name for name in DECLARED if not hasattr(games[0], name)]
+        if missing:
+            raise RulesError(f"{games[0].__name__} does not declare {', '.join(missing)}")
+        for name, parameter in games[0].model_fields.items():
+            if parameter.is_required():
+                raise RulesError(
+                    f'{games[0].__name__}: its parameter "{name}" has no default; '
+                    "write NAME: TYPE = DEFAULT"
+                )
+        words = Path(str(rules.__file__)).parent / "styles"
+        stems = (path.stem for path in words.glob("*.jinja"))
+        names = styles or sorted(stems, key=lambda name: (name in LANGUAGES, name))
+        codecs = codecs or {}
+        if not set(codecs) <= set(names):
+            raise ValueError(f"codecs: unknown style {', '.join(set(codecs) - set(names))}")
+        return cls(
+            rules=games[0],
+            words=words,
+            styles={name: StyleFile(f"{name}.jinja", codecs.get(name, "json")) for name in names},
+            strategies=_strategies_in(strategies),
+            metrics=by_name(metrics.METRICS),
+            series=by_name(getattr(metrics, "SERIES", ())),
+            checks=getattr(metrics, "CHECKS", {}),
+        )
+
+
+def by_name(items: Sequence[Any]) -> dict[str, Any]:
+    """Return named objects by their names.
+
+    Raises:
+        RulesError: two of them have the same name.
+    """
+    named: dict[str, Any] = {}
+    for item in items:
+        if named.setdefault(item.name, item) is not item:
+            kind = type(item).__name__.lower()
+            raise RulesError(f'two {kind} entries are named "{item.name}"; rename one')
+    return named
+
+
+def _strategies_in(module: ModuleType) -> dict[str, Strategy]:
+    """Return the strategies in a module, by name, in the order of definition.
+
+    Types are checked, not values: a value may be a module that is loaded when first used.
+    """
+    return by_name([value for value in vars(module).values() if issubclass(type(value), Strategy)])

@@ -1,8 +1,0 @@
-"""A stand-in for a model server: answers over real HTTP, without a key or a bill.
-
-``cheaptalk stand-in`` starts it. It serves examples, rehearsals and tests.
-"""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,250 @@
+"""Recorded usage of models, from which the remaining usage of a study is extrapolated."""
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from cheaptalk.models import ModelCall, Reply
+from cheaptalk.models.usage import characters
+from cheaptalk.players import ModelSeat
+from cheaptalk.records import Store
+from cheaptalk.records.record import SETTLED
+from cheaptalk.records.store import schema
+from cheaptalk.records.store.reader import members_of
+from cheaptalk.studies.estimates.amounts import Range
+
+ENOUGH = 20
+"""Minimum number of replies or ended matches for an extrapolation."""
+MATCHES = 60
+"""Number of latest ended matches whose replies are read."""
+REPLIES = 1_000
+"""Number of latest replies read from matches in progress."""
+SURE = 3.0
+"""Half-width of an extrapolated mean, in standard errors."""
+DRIFT = 0.15
+"""Share by which later calls may differ from earlier ones."""
+
+
+class CallType(NamedTuple):
+    """Calls of one model with the same settings, answer format and game."""
+
+    model: str
+    game: str
+    route: str
+    settings: str
+
+    @classmethod
+    def of(cls, spec: ModelSeat, game: str) -> "CallType":
+        """Return the type of a player's calls in a game."""
+        return cls(spec.model, game, spec.route, spec.settings().model_dump_json())
+
+
+class UsageSample(NamedTuple):
+    """Usage of one reply: characters sent, tokens, seconds and text length."""
+
+    sent: int
+    input_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+    seconds: float
+    text_length: int
+
+
+@dataclass(frozen=True)
+class UsageHistory:
+    """Usage of replies of one call type, as ranges for the mean of future replies.
+
+    Attributes:
+        replies: number of replies.
+        density: input tokens per character.
+        output: output tokens, including reasoning.
+        reasoning: reasoning tokens.
+        text_length: characters of an answer's text.
+        seconds: duration of a call.
+    """
+
+    replies: int
+    density: Range
+    output: Range
+    reasoning: Range
+    text_length: Range
+    seconds: Range
+
+    @classmethod
+    def of(cls, samples: Sequence[UsageSample]) -> "UsageHistory":
+        """Summarize replies."""
+        sent = sum(sample.sent for sample in samples)
+        density = sum(sample.input_tokens for sample in samples) / max(sent, 1)
+        return cls(
+            len(samples),
+            Range(density / (1 + DRIFT), density * (1 + DRIFT)),
+            mean_of([sample.output_tokens for sample in samples]),
+            mean_of([sample.reasoning_tokens for sample in samples]),
+            mean_of([sample.text_length for sample in samples]),
+            mean_of([sample.seconds for sample in samples]),
+        )
+
+
+def mean_of(values: Sequence[float]) -> Range:
+    """Return a range for the mean of future values.
+
+    The high end is the larger of the mean plus :data:`SURE` standard errors and, because answer
+    lengths have heavy tails, the bound for a lognormal mean (Cox's method: Zhou and Gao 1997).
+
+    >>> few, many = mean_of([1.0, 2.0, 3.0] * 7), mean_of([1.0, 2.0, 3.0] * 700)
+    >>> few.low < many.low < 2 < many.high < few.high
+    True
+    """
+    count = len(values)
+    mean = sum(values) / count
+    error = math.sqrt(sum((value - mean) ** 2 for value in values) / max(count - 1, 1) / count)
+    high = mean + SURE * error
+    logs = [math.log(value) for value in values if value > 0]
+    if len(logs) > 1:
+        middle = sum(logs) / len(logs)
+        spread = sum((log - middle) ** 2 for log in logs) / (len(logs) - 1)
+        doubt = math.sqrt(spread / len(logs) + spread**2 / (2 * (len(logs) - 1)))
+        tail = len(logs) / count * math.exp(min(middle + spread / 2 + 2 * doubt, 30))
+        high = max(high, min(tail, 3 * high))
+    return Range(max(0.0, mean - SURE * error) / (1 + DRIFT), high * (1 + DRIFT))
+
+
+class Table(NamedTuple):
+    """Matches of one configuration between the same players, by digest; players in order of seat
+    name."""
+
+    configuration: str
+    players: tuple[str, ...]
+
+
+class Lengths(NamedTuple):
+    """Calls of ended matches: number of matches, sum and sum of squares."""
+
+    matches: int
+    calls: float
+    squares: float
+
+
+class UsageHistories(NamedTuple):
+    """The usage recorded in a store for a study in progress.
+
+    Attributes:
+        calls: usage by call type, for types with enough replies.
+        lengths: calls of the study's ended matches, for tables with more ended matches than matches
+            in progress, because short matches end first.
+    """
+
+    calls: Mapping[CallType, UsageHistory] = MappingProxyType({})
+    lengths: Mapping[Table, Lengths] = MappingProxyType({})
+
+
+NONE = UsageHistories()
+NO_MATCHES = Lengths(0, 0.0, 0.0)
+
+
+def usage_histories(store: Store, study: str, models: Collection[str]) -> UsageHistories:
+    """Read the usage of models in all studies, and the match lengths of one study."""
+    samples: defaultdict[CallType, list[UsageSample]] = defaultdict(list)
+    for call, reply in _replies(store, models):
+        model_call = ModelCall.model_validate(call)
+        route = model_call.form.route if model_call.form else None
+        answer = Reply.model_validate(reply)
+        if route is None or answer.text is None or answer.cached or answer.uncounted:
+            continue
+        settings = model_call.settings.model_dump_json()
+        samples[CallType(model_call.model, model_call.game or "", route, settings)].append(
+            UsageSample(
+                characters(model_call), answer.usage.input_tokens, answer.usage.output_tokens,
+                answer.usage.reasoning_tokens, answer.seconds, len(answer.text),
+            )
+        )  # fmt: skip
+    calls = {key: UsageHistory.of(group) for key, group in samples.items() if len(group) >= ENOUGH}
+    return UsageHistories(calls, _lengths(store, study))
+
+
+def _replies(
+    store: Store, models: Collection[str]
+) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Yield the latest calls and replies of these models, from live and ended matches."""
+    calls, matches = schema.calls, schema.matches
+    model = calls.c.call["model"].as_string()
+    live = (
+        sa.select(calls.c.call, calls.c.reply)
+        .where(calls.c.state == "answered", model.in_(models))
+        .order_by(calls.c.id.desc())
+        .limit(REPLIES)
+    )
+    ended = (
+        sa.select(matches.c.number)
+        .where(matches.c.calls > 0, matches.c.status.in_(SETTLED))
+        .order_by(matches.c.number.desc())
+        .limit(MATCHES)
+    )
+    with store.reading() as connection:
+        yield from (tuple(row) for row in connection.execute(live))
+        numbers = list(connection.scalars(ended))
+    for record in store.records(bodies=True, where=matches.c.number.in_(numbers)):
+        for answer in record.answers:
+            for entry in answer.calls:
+                if entry["call"].get("model") in models and entry.get("reply"):
+                    yield entry["call"], entry["reply"]
+
+
+def _lengths(store: Store, study: str) -> dict[Table, Lengths]:
+    matches, configurations, players = schema.matches, schema.configurations, schema.players
+    ended = matches.c.status.in_(SETTLED)
+    digest, calls = configurations.c.digest, matches.c.calls
+    query = (
+        sa.select(
+            digest, schema.SEATS_TEXT, ended, sa.func.count(), sa.func.sum(calls),
+            sa.func.sum(sa.cast(calls, sa.Float) * calls),
+        )
+        .join(configurations, configurations.c.id == matches.c.configuration_id)
+        .where(matches.c.number.in_(members_of(study)))
+        .group_by(digest, schema.SEATS_TEXT, ended)
+    )  # fmt: skip
+    lengths: dict[Table, Lengths] = {}
+    going: dict[Table, int] = {}
+    with store.reading() as connection:
+        digests = {row.id: row.digest for row in connection.execute(sa.select(players))}
+        for name, text, has_ended, count, total, squares in connection.execute(query):
+            seats = schema.SEATS.read(text)
+            table = Table(name, tuple(digests[number] for _, number in sorted(seats.items())))
+            if has_ended:
+                lengths[table] = Lengths(count, total, squares)
+            else:
+                going[table] = count
+    return {key: length for key, length in lengths.items() if length.matches > going.get(key, 0)}
+
+
+def mean_length(remaining: Mapping[Table, int], lengths: Mapping[Table, Lengths]) -> Range | None:
+    """Return the mean calls per match, weighted by the remaining matches of each table.
+
+    None if too few matches have ended or a table has none.
+
+    >>> at = Table("a game", ("alice", "bob"))
+    >>> mean_length({at: 100}, {at: Lengths(25, 100, 400)})
+    Range(low=4.0, high=4.0)
+    >>> mean_length({at: 100}, {})
+    """
+    if not remaining or any(lengths.get(key, NO_MATCHES).matches < 2 for key in remaining):
+        return None
+    observed = [lengths[key] for key in remaining]
+    ended = sum(length.matches for length in observed)
+    if ended < ENOUGH:
+        return None
+    shares = [count / sum(remaining.values()) for count in remaining.values()]
+    within = sum(max(length.squares - length.calls**2 / length.matches, 0.0) for length in observed)
+    variance = within / max(ended - len(observed), 1)
+    mean = sum(
+        share * length.calls / length.matches
+        for share, length in zip(shares, observed, strict=True)
+    )
+    weights = (share**2 / length.matches for share, length in zip(shares, observed, strict=True))
+    error = math.sqrt(variance * sum(weights))
+    return Range(max(0.0, mean - SURE * error), mean + SURE * error)

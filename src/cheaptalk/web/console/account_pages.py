@@ -1,0 +1,125 @@
+"""Pages for setting up the laboratory, logging in and out, and changing your password."""
+
+from fastapi import HTTPException
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+
+from cheaptalk.web.console.accounts import (
+    MIN_PASSWORD_LENGTH,
+    BadAccount,
+    TooManyLogins,
+    WrongPassword,
+)
+from cheaptalk.web.console.authentication import CONSOLE_PATH, Authentication, CurrentVisit
+from cheaptalk.web.console.errors import sentence, status_of
+from cheaptalk.web.laboratory.staff import Role
+from cheaptalk.web.posted import asker
+
+FORM_ERRORS = (BadAccount, TooManyLogins, WrongPassword)
+"""Errors that are shown above the form."""
+
+
+def add_account_pages(authentication: Authentication) -> None:
+    """Add these pages to a console."""
+    authentication.add_page("/set-up", set_up_page, None)
+    authentication.add_action("/set-up", set_up, None)
+    authentication.add_page("/login", login_page, None)
+    authentication.add_action("/login", log_in, None)
+    authentication.add_action("/log-out", log_out, Role.VIEWER)
+    authentication.add_page("/account", own_account, Role.VIEWER)
+    authentication.add_action("/account/password", change_password, Role.VIEWER)
+
+
+def set_up_page(visit: CurrentVisit) -> Response:
+    """Show the form for the set-up code and the first account."""
+    if visit.authentication.accounts.staff.any():
+        raise HTTPException(404)
+    return visit.render(
+        "set_up.html.jinja", code="", name="", problem="", shortest=MIN_PASSWORD_LENGTH
+    )
+
+
+async def set_up(visit: CurrentVisit) -> Response:
+    """Create the owner and log them in."""
+    accounts, form, address = visit.authentication.accounts, visit.form, asker(visit.request)
+    code, name, password = (form.get(field, "") for field in ("code", "name", "password"))
+    try:
+        if password != form.get("again", ""):
+            raise BadAccount("the two passwords are different; enter the same password twice")
+        await accounts.in_thread(accounts.create_owner, code, name, password, address)
+        visit.renew(await accounts.in_thread(accounts.log_in, name, password, address))
+    except FORM_ERRORS as error:
+        return visit.render(
+            "set_up.html.jinja", status_of(error), code=code, name=name,
+            problem=sentence(error), shortest=MIN_PASSWORD_LENGTH,
+        )  # fmt: skip
+    return visit.go("/", "The laboratory is ready. Create a study, or invite your colleagues.")
+
+
+def login_page(visit: CurrentVisit, to: str = "") -> Response:
+    """Show the login form, and remember the requested page."""
+    if not visit.authentication.accounts.staff.any():
+        return visit.go("/set-up")
+    if visit.login is not None:
+        return visit.go("/")
+    return visit.render("login.html.jinja", name="", to=to, problem="")
+
+
+async def log_in(visit: CurrentVisit) -> Response:
+    """Open a session with a new token."""
+    accounts, form = visit.authentication.accounts, visit.form
+    name, to = form.get("name", ""), form.get("to", "")
+    try:
+        token = await accounts.in_thread(
+            accounts.log_in, name, form.get("password", ""), asker(visit.request)
+        )
+    except FORM_ERRORS as error:
+        page = visit.render(
+            "login.html.jinja", status_of(error), name=name, to=to, problem=sentence(error)
+        )
+        if isinstance(error, TooManyLogins):
+            page.headers["Retry-After"] = str(round(error.wait))
+        return page
+    if visit.login is not None:
+        await run_in_threadpool(accounts.log_out, visit.account, visit.token)
+    visit.renew(token)
+    return visit.go(to if to and CONSOLE_PATH.fullmatch(to) else "/")
+
+
+def log_out(visit: CurrentVisit) -> Response:
+    """End the session in the database and in the browser."""
+    visit.authentication.accounts.log_out(visit.account, visit.token)
+    visit.forget()
+    return visit.go("/login")
+
+
+def own_account(visit: CurrentVisit) -> Response:
+    """Show the current account and the form for changing its password."""
+    return visit.render("own_account.html.jinja", problem="", shortest=MIN_PASSWORD_LENGTH)
+
+
+async def change_password(visit: CurrentVisit) -> Response:
+    """Change the current account's password and end all its other sessions."""
+    accounts, form = visit.authentication.accounts, visit.form
+    new = form.get("password", "")
+    try:
+        if new != form.get("again", ""):
+            raise BadAccount("the two new passwords are different; enter the same password twice")
+        token = await accounts.in_thread(
+            accounts.change_password, visit.account, form.get("old", ""), new,
+            asker(visit.request),
+        )  # fmt: skip
+    except FORM_ERRORS as error:
+        problem = (
+            "The current password is wrong."
+            if isinstance(error, WrongPassword)
+            else sentence(error)
+        )
+        return visit.render(
+            "own_account.html.jinja",
+            status_of(error),
+            problem=problem,
+            shortest=MIN_PASSWORD_LENGTH,
+        )
+    visit.renew(token)
+    return visit.go("/", "Your password was changed. Your other sessions were logged out.")

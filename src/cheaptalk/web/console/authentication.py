@@ -1,0 +1,314 @@
+"""Authentication: sessions, roles and the parts that all pages share."""
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+from urllib.parse import quote
+
+from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from itsdangerous import BadData, URLSafeTimedSerializer
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+
+from cheaptalk.reports.pages import environment
+from cheaptalk.web.console.accounts import SESSION_SECONDS, Accounts, equal_texts, new_token
+from cheaptalk.web.laboratory.staff import Account, Login, Role
+from cheaptalk.web.posted import asker, posted_pairs, single
+from cheaptalk.web.rooms.limits import Limit
+from cheaptalk.web.rooms.pages import STYLE as ROOMS_STYLE
+
+Answer = TypeVar("Answer", bound=Response)
+
+FOLDER = Path(__file__).parent
+STYLE_FILES = (FOLDER / "console.css", FOLDER / "designs" / "static" / "study_form.css")
+STYLE = ROOMS_STYLE + Markup("".join(file.read_text(encoding="utf-8") for file in STYLE_FILES))  # noqa: S704 - our own files
+COOKIE = "cheaptalk-console"
+MAX_FORM_BYTES = 3_000_000
+"""A study file may have a million characters."""
+MAX_FIELDS = 20_000
+"""The form of a study has several fields for each parameter of each game."""
+NOTICE_SECONDS = 60
+"""Seconds for which a page can show the notice about the last action."""
+CONSOLE_PATH = re.compile(r"(/[\w.-]+)*/?", re.ASCII)
+"""Matches the paths of the console's own pages."""
+ONE_TIME_ROUTES = (
+    ("GET", "/account"), ("GET", "/live.js"), ("POST", "/account/password"), ("POST", "/log-out")
+)  # fmt: skip
+"""Routes that are open to an account with a one-time password."""
+TABS = ("overview", "design", "participants", "matches", "transcripts", "pay", "data", "log")
+"""Tabs of a study in order; a tab without a registered page is hidden."""
+STUDY = "/studies/{name}"
+"""Route of a study's pages."""
+
+
+class LoginRequired(Exception):
+    """The page requires a login."""
+
+
+class PasswordChangeRequired(Exception):
+    """The account must first replace its one-time password."""
+
+
+class Visit:
+    """One request with its session.
+
+    Attributes:
+        request: the HTTP request.
+        login: the session; None without a login.
+        token: the session token.
+        form: the posted fields without the verified CSRF token; empty for GET.
+        pairs: the same in order, for fields with several values.
+    """
+
+    def __init__(
+        self, authentication: "Authentication", request: Request, login: Login | None
+    ) -> None:
+        self.authentication = authentication
+        self.request = request
+        self.login = login
+        self.form: dict[str, str] = {}
+        self.pairs: list[tuple[str, str]] = []
+        self.token = request.cookies.get(COOKIE, "")
+        self._is_new = False
+        if not self.token:
+            self.forget()
+
+    @property
+    def account(self) -> Account:
+        """The logged-in account; only for pages that require a login."""
+        assert self.login is not None
+        return self.login.account
+
+    @property
+    def csrf(self) -> str:
+        """The ``csrf`` field of every form, derived only from the session token.
+
+        Without a login there is a token, too, which is valid only for logging in.
+        """
+        return hmac.new(self.token.encode(), b"csrf", hashlib.sha256).hexdigest()
+
+    def may(self, minimum: Role) -> bool:
+        """Return whether the account has at least this role."""
+        return self.login is not None and self.account.role.may(minimum)
+
+    def link(self, path: str) -> str:
+        """Return the URL of a console page, such as ``/accounts``."""
+        return str(self.request.scope.get("root_path", "")) + path
+
+    def renew(self, token: str) -> None:
+        """Send a new token to the browser with the response."""
+        self.token, self._is_new = token, True
+
+    def forget(self) -> None:
+        """Replace the browser's token with one that has no session."""
+        self.renew(new_token())
+
+    def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """Render a template that extends ``frame.html.jinja``.
+
+        In addition to the given values, templates get ``visit``, ``link`` and ``token``, the hidden
+        field that every form must contain. Pages that extend ``study.html.jinja`` need ``name`` of
+        the study and ``tab``, one of ``TABS``.
+        """
+        return self._with_cookie(
+            HTMLResponse(self.authentication.page(self, template, values), status)
+        )
+
+    def go(self, path: str, notice: str = "") -> Response:
+        """Redirect to a page of the console after an action.
+
+        Args:
+            path: for example ``/accounts``; never user input.
+            notice: a sentence about the result, shown on that page.
+        """
+        signer = self.authentication.signer
+        query = f"?said={signer.dumps(notice, salt=self.csrf)}" if notice else ""
+        return self._with_cookie(RedirectResponse(self.link(path) + query, 303))
+
+    def notice(self) -> str:
+        """Return the sentence about the last action; empty if there is none."""
+        signed = self.request.query_params.get("said", "")
+        try:
+            signer = self.authentication.signer
+            return str(signer.loads(signed, max_age=NOTICE_SECONDS, salt=self.csrf))
+        except BadData:
+            return ""
+
+    def check(self, form: dict[str, str]) -> None:
+        """Store a posted form.
+
+        Raises:
+            HTTPException: the form was not sent from a page of this session.
+        """
+        good = equal_texts(form.pop("csrf", ""), self.csrf)
+        self.form = form
+        if not good or self._is_new:
+            raise HTTPException(
+                403,
+                "This page is out of date. Your changes were not saved. Reload it or log in again.",
+            )
+
+    @property
+    def study(self) -> str:
+        """The name of the page's study; empty for other pages."""
+        return self._study_and_tab[0]
+
+    @property
+    def tab(self) -> str:
+        """The tab of the page's study; empty for other pages."""
+        return self._study_and_tab[1]
+
+    @property
+    def _study_and_tab(self) -> tuple[str, str]:
+        path = self.request.scope["path"].removeprefix(self.link(""))
+        match = re.match("/studies/([^/]+)/([^/]*)", path)
+        return (match[1], match[2]) if match else ("", "")
+
+    def _with_cookie(self, response: Answer) -> Answer:
+        if self._is_new:
+            response.set_cookie(
+                COOKIE, self.token, max_age=int(SESSION_SECONDS), path=self.link("") or "/",
+                httponly=True, samesite="strict", secure=self.request.url.scheme == "https",
+            )  # fmt: skip
+        return response
+
+
+class Authentication:
+    """Registers pages with the role that each requires. Unregistered routes are forbidden.
+
+    A module adds its pages in a function that you pass to ``make_console``::
+
+        def add_pay(authentication: Authentication) -> None:
+            authentication.add_page("/studies/{name}/pay", pay, Role.VIEWER)
+            authentication.add_action("/studies/{name}/pay", approve, Role.RESEARCHER)
+
+        def pay(visit: CurrentVisit, name: str) -> Response:
+            return visit.render("pay.html.jinja", name=name, tab="pay")
+
+        def approve(visit: CurrentVisit, name: str) -> Response:
+            ...  # visit.form holds the posted fields, visit.account the sender
+            return visit.go(f"/studies/{name}/pay", "3 payments were approved.")
+
+    Each of these functions runs in its own thread, so it may read a database; an ``async`` function
+    must not. A study's tab appears as soon as its page is registered. Errors of the package become
+    error pages.
+
+    Args:
+        title: heading of all pages.
+
+    Attributes:
+        app: the console.
+    """
+
+    def __init__(self, accounts: Accounts, title: str) -> None:
+        self.app = FastAPI(
+            title=title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False,
+            dependencies=[Depends(self.admit)],
+        )  # fmt: skip
+        self.accounts = accounts
+        self.title = title
+        self.roles: dict[tuple[str, str], Role | None] = {}
+        """Minimum role by method and route; None if no login is required."""
+        self.repeating: set[tuple[str, str]] = set()
+        self.posts = Limit(30, 5)
+        self.signer = URLSafeTimedSerializer(secrets.token_bytes(32))
+        self.templates = environment(FOLDER / "templates")
+        self.templates.globals |= {"Role": Role, "style": STYLE}
+
+    def add_page(self, path: str, page: Callable[..., Any], minimum: Role | None) -> None:
+        """Register a page.
+
+        Args:
+            page: a FastAPI endpoint; a parameter of type ``CurrentVisit`` receives the visit.
+            minimum: the role required; None if no login is required.
+        """
+        self._add("GET", path, page, minimum)
+
+    def add_action(
+        self, path: str, action: Callable[..., Any], minimum: Role | None, repeating: bool = False
+    ) -> None:
+        """Register an action for a posted form; see ``add_page``.
+
+        Args:
+            repeating: whether fields may have several values, available in ``visit.pairs``.
+        """
+        self._add("POST", path, action, minimum)
+        if repeating:
+            self.repeating.add(("POST", path))
+
+    def _add(
+        self, method: str, path: str, handler: Callable[..., Any], minimum: Role | None
+    ) -> None:
+        self.roles[method, path] = minimum
+        self.app.add_api_route(path, handler, methods=[method], response_model=None)
+
+    def tabs(self) -> list[str]:
+        """Return the tabs that have a registered page."""
+        return [tab for tab in TABS if ("GET", f"{STUDY}/{tab}") in self.roles]
+
+    async def admit(self, request: Request) -> None:
+        """Check access to a route. This is the only place that decides it.
+
+        Raises:
+            LoginRequired: the route requires a login.
+            PasswordChangeRequired: the one-time password must be replaced first.
+            HTTPException: the role does not suffice, or the posted form is rejected.
+        """
+        route = (request.method, request.scope["route"].path)
+        token = request.cookies.get(COOKIE)
+        login = await run_in_threadpool(self.accounts.login, token) if token else None
+        visit = request.state.visit = Visit(self, request, login)
+        if request.method != "GET":
+            client = login.account.name if login else asker(request)
+            pairs = await posted_pairs(request, self.posts, client, MAX_FORM_BYTES, MAX_FIELDS)
+            visit.check(dict(pairs) if route in self.repeating else single(pairs))
+            visit.pairs = [(name, text) for name, text in pairs if name != "csrf"]
+        if route not in self.roles:
+            raise HTTPException(403, "This action is not available.")
+        minimum = self.roles[route]
+        if minimum is None:
+            return
+        if login is None:
+            raise LoginRequired
+        if login.account.one_time and route not in ONE_TIME_ROUTES:
+            raise PasswordChangeRequired
+        if not visit.may(minimum):
+            roles = " or ".join(role for role in Role if role.may(minimum))
+            raise HTTPException(
+                403, f"Your role does not allow this. It requires the role {roles}."
+            )
+
+    def page(self, visit: Visit, template: str, values: Mapping[str, Any]) -> str:
+        field = Markup('<input type="hidden" name="csrf" value="{}">').format(visit.csrf)
+        common = {
+            "visit": visit, "link": visit.link, "token": field, "title": self.title,
+            "done": visit.notice(), "tabs": self.tabs(),
+        }  # fmt: skip
+        return self.templates.get_template(template).render({**common, **values})
+
+    def redirect_to_login(self, request: Request, error: Exception) -> Response:
+        """Redirect to the login, set-up or password page; a posted form gets an error page."""
+        visit: Visit = request.state.visit
+        if isinstance(error, PasswordChangeRequired):
+            return visit.go("/account", "Choose your own password first.")
+        if request.method != "GET":
+            message = "Your session has expired. Your changes were not saved. Log in and try again."
+            return visit.render("error.html.jinja", 403, message=message)
+        if not self.accounts.staff.any():
+            return visit.go("/set-up")
+        path = request.url.path.removeprefix(visit.link(""))
+        return visit.go(f"/login?to={quote(path)}" if CONSOLE_PATH.fullmatch(path) else "/login")
+
+
+async def _visit(request: Request) -> Visit:
+    visit: Visit = request.state.visit
+    return visit
+
+
+CurrentVisit = Annotated[Visit, Depends(_visit)]
+"""FastAPI dependency for the visit."""

@@ -1,0 +1,175 @@
+"""The study editor: a form for a new study, a preset, or a copy or change of an existing study."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from fastapi.responses import FileResponse, HTMLResponse, Response
+from markupsafe import Markup
+
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.studies.presets import preset_text, study_of
+from cheaptalk.studies.study import Study
+from cheaptalk.web.console.authentication import Authentication, CurrentVisit, Visit
+from cheaptalk.web.console.designs.filled_form import NotExpressible, fields_from
+from cheaptalk.web.console.designs.study_fields import StudyFields
+from cheaptalk.web.console.designs.study_forecast import CostEstimator, no_estimate_reason
+from cheaptalk.web.console.designs.study_form_page import (
+    SCRIPT,
+    Addresses,
+    CheckedForm,
+    FormPage,
+    check_form,
+)
+from cheaptalk.web.console.errors import sentence, status_of
+from cheaptalk.web.console.study_pages import check_design, conflict_page
+from cheaptalk.web.laboratory.database import LaboratoryDatabase
+from cheaptalk.web.laboratory.drafts import BadName, Conflict, Draft, Taken
+from cheaptalk.web.laboratory.staff import Role
+from cheaptalk.yaml_files import as_block
+
+COST_TIMEOUT = 20.0
+"""Seconds to wait for a cost estimate before the page says that it is still being computed."""
+FORM = "/form"
+
+
+class Origin(NamedTuple):
+    """The draft that the form changes, and the version from which the form was filled in."""
+
+    name: str
+    version: int
+
+    @classmethod
+    def read(cls, form: Mapping[str, str]) -> "Origin | None":
+        """Return the origin named in a posted form; None for a new study."""
+        name, version = form.get("changes", ""), form.get("version", "")
+        fits = re.fullmatch("[0-9]{1,9}", version)
+        return cls(name, int(version)) if name and fits else None
+
+    @property
+    def hidden(self) -> Markup:
+        """The origin as hidden form fields."""
+        fields = {"changes": self.name, "version": self.version}
+        field = Markup('<input type="hidden" name="{}" value="{}">')
+        return Markup().join(field.format(name, value) for name, value in fields.items())
+
+
+class StudyEditor:
+    """The pages of the study form."""
+
+    def __init__(self, database: LaboratoryDatabase) -> None:
+        self.drafts = database.drafts
+        self.form_page = FormPage()
+        self.estimator = CostEstimator()
+
+    def add(self, authentication: Authentication) -> None:
+        authentication.add_page("/start", self.start, Role.RESEARCHER)
+        authentication.add_page(FORM, self.form, Role.RESEARCHER)
+        authentication.add_page("/study_form.js", self.script, Role.VIEWER)
+        authentication.add_action(FORM, self.submit, Role.RESEARCHER, repeating=True)
+        authentication.add_action(f"{FORM}/counts", self.counts, Role.RESEARCHER, repeating=True)
+        authentication.add_action(f"{FORM}/cost", self.cost, Role.RESEARCHER, repeating=True)
+
+    def start(self, visit: CurrentVisit) -> Response:
+        """Show the possible starting points of a new study."""
+        copies = [draft.name for draft in self.drafts.page()]
+        return self._page(visit, self.form_page.start(visit.link(FORM), copies), "New study")
+
+    def form(
+        self, visit: CurrentVisit, preset: str = "", copy: str = "", change: str = ""
+    ) -> Response:
+        """Show the form, or the study file if the form cannot express the study."""
+        text, origin = "", None
+        try:
+            if copy or change:
+                draft: Draft = self.drafts.read(copy or change)
+                origin = Origin(draft.name, draft.version) if change else None
+                text = draft.text
+                read = check_design(draft.name, draft.text)
+                if read.study is None:
+                    raise NotExpressible(read.problem)
+                fields = fields_from(read.study)
+            elif preset:
+                text = preset_text(preset)
+                fields = fields_from(study_of(preset))
+            else:
+                fields = StudyFields.blank()
+        except NotExpressible as reason:
+            notice = f"The form cannot show this study: {reason}. Edit its study file instead."
+            if origin is not None:
+                return visit.go(f"/studies/{origin.name}/design", notice)
+            return visit.render("new_study.html.jinja", name="", text=text, problem=notice)
+        return self._form(visit, check_form(fields), origin)
+
+    async def submit(self, visit: CurrentVisit) -> Response:
+        """Change, check or save the form."""
+        fields, action = StudyFields.read(visit.pairs), visit.form.get("do", "")
+        origin = Origin.read(visit.form)
+        focus = fields.apply(action, visit.form.get("new-game", ""), visit.form.get("new-step", ""))
+        checked = await asyncio.to_thread(check_form, fields)
+        if action == "save" and checked.plan is not None:
+            try:
+                return await asyncio.to_thread(self._save, visit, checked.plan.study, origin)
+            except (BadName, Taken) as error:
+                checked = checked._replace(problems={"name": sentence(error)})
+                return self._form(visit, checked, origin, status_of(error), "name")
+        cost = Markup()
+        if action == "estimate" and checked.plan is not None:
+            cost = await self._cost(checked)
+        return self._form(visit, checked, origin, 422 if checked.problems else 200, focus, cost)
+
+    def _save(self, visit: Visit, study: Study, origin: Origin | None) -> Response:
+        """Save the next version of the study, or a new study if its name has changed."""
+        text = as_block(study.model_dump(mode="json", exclude_defaults=True))
+        path = f"/studies/{study.name}/overview"
+        if origin is None or origin.name != study.name:
+            self.drafts.create(study.name, text, visit.account.name)
+            return visit.go(path, f"{study.name} was saved. Launch it when it is ready.")
+        try:
+            after = self.drafts.replace(study.name, text, origin.version, visit.account.name)
+        except Conflict as conflict:
+            return conflict_page(visit, conflict)
+        return visit.go(path, f"Version {after.version} was saved.")
+
+    async def counts(self, visit: CurrentVisit) -> Response:
+        """Return the size of the study as an HTML fragment."""
+        checked = await asyncio.to_thread(check_form, StudyFields.read(visit.pairs))
+        return HTMLResponse(self.form_page.counts(checked), 422 if checked.problems else 200)
+
+    async def cost(self, visit: CurrentVisit) -> Response:
+        """Return the estimated cost of the study as an HTML fragment."""
+        checked = await asyncio.to_thread(check_form, StudyFields.read(visit.pairs))
+        if checked.plan is None or checked.size is None or no_estimate_reason(checked.size):
+            return HTMLResponse("", 422)
+        return HTMLResponse(await self._cost(checked))
+
+    async def _cost(self, checked: CheckedForm) -> Markup:
+        assert checked.plan is not None
+        try:
+            estimate = await self.estimator.wait_for(checked.plan, COST_TIMEOUT)
+        except CheaptalkError as error:
+            return self.form_page.cost(checked.plan.study, sentence(error))
+        return self.form_page.cost(checked.plan.study, estimate)
+
+    def script(self, visit: CurrentVisit) -> Response:
+        return FileResponse(SCRIPT, media_type="text/javascript")
+
+    def _form(
+        self, visit: Visit, checked: CheckedForm, origin: Origin | None = None, status: int = 200,
+        focus: str = "", cost: Markup | None = None,
+    ) -> Response:  # fmt: skip
+        address = visit.link(FORM)
+        addresses = Addresses(address, f"{address}/counts", f"{address}/cost")
+        token = Markup('<input type="hidden" name="csrf" value="{}">').format(visit.csrf)
+        hidden = token if origin is None else token + origin.hidden
+        form = self.form_page.form(checked, addresses, hidden, focus, cost or Markup())
+        heading = "New study" if origin is None else f"Edit {origin.name}"
+        return self._page(visit, form, heading, status, script=visit.link("/study_form.js"))
+
+    def _page(
+        self, visit: Visit, piece: Markup, heading: str, status: int = 200, script: str = ""
+    ) -> Response:
+        return visit.render(
+            "study_editor.html.jinja", status, piece=piece, heading=heading, script=script
+        )

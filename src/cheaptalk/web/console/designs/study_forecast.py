@@ -1,0 +1,199 @@
+"""The size and estimated cost of a study."""
+
+import asyncio
+from collections import OrderedDict
+from concurrent.futures import Future, ThreadPoolExecutor
+from hashlib import sha256
+from typing import NamedTuple
+
+from cheaptalk.players import ModelSeat
+from cheaptalk.players.person import PersonSeat
+from cheaptalk.rules import counted
+from cheaptalk.studies.estimates.estimate import Estimate, estimate
+from cheaptalk.studies.people.pay import visit_cents
+from cheaptalk.studies.people.protocol import Protocol
+from cheaptalk.studies.plans.plan import Plan
+from cheaptalk.studies.plans.seating import Seated
+from cheaptalk.studies.study import Study
+
+MAX_ESTIMATED_MATCHES = 200_000
+"""Larger studies are not estimated here, because all users would have to wait."""
+MAX_CACHED = 64
+"""Number of cached estimates."""
+COST_IRRELEVANT = {"name", "description", "budget"}
+"""Keys of a study that do not affect its cost."""
+
+
+class GameSize(NamedTuple):
+    """The size of a study at one game."""
+
+    game: str
+    configurations: int
+    seatings: int
+    matches: int
+
+
+class Size(NamedTuple):
+    """The size of a study, with labels of players and sentences about factors and absences."""
+
+    games: list[GameSize]
+    matches: int
+    people: list[str]
+    models: list[str]
+    scripts: list[str]
+    crossings: list[str]
+    absences: list[str]
+
+    @property
+    def configurations(self) -> int:
+        return sum(game.configurations for game in self.games)
+
+    @property
+    def seatings(self) -> int:
+        return sum(game.seatings for game in self.games)
+
+    @property
+    def players(self) -> str:
+        """The numbers of people, models and scripts, in words."""
+        kinds = (("person", self.people), ("model", self.models), ("script", self.scripts))
+        counts = [_headcount(len(labels), kind) for kind, labels in kinds if labels]
+        return ", ".join(counts)
+
+
+def _headcount(number: int, kind: str) -> str:
+    return f"{number:,} people" if kind == "person" and number > 1 else counted(number, kind)
+
+
+def size_of(planned: Plan) -> Size:
+    """Return the size of a plan; for a sample, count the seatings that it is drawn from."""
+    matches: dict[str, int] = {}
+    seatings: dict[str, set[tuple[str, ...]]] = {}
+    counted_seatings: set[tuple[str, int]] = set()
+    players: dict[str, Seated] = {}
+    for block in planned.matches.blocks:
+        game = block.configuration.game.name
+        matches[game] = matches.get(game, 0) + len(block)
+        if (game, id(block.seatings)) not in counted_seatings:
+            counted_seatings.add((game, id(block.seatings)))
+            rows = {tuple(player.label for player in row) for row in block.seatings}
+            seatings.setdefault(game, set()).update(rows)
+            players |= {player.label: player for row in block.seatings for player in row}
+    sizes = planned.configurations()
+    games = [GameSize(game, sizes[game], len(seatings[game]), matches[game]) for game in matches]
+    people = [label for label, player in players.items() if isinstance(player.spec, PersonSeat)]
+    models = [label for label, player in players.items() if isinstance(player.spec, ModelSeat)]
+    scripts = [label for label in players if label not in people and label not in models]
+    lines = planned.crossings, planned.absences
+    return Size(games, len(planned.matches), people, models, scripts, *lines)
+
+
+def participant_cost(protocol: Protocol) -> str:
+    """Return a sentence about the cost of participants.
+
+    >>> participant_cost(Protocol(path=["games"], pay={"base": 2}, recruitment={"places": 50}))
+    'Participants cost 100.00 USD for 50 places.'
+    """
+    slots, currency = protocol.recruitment.places, protocol.pay.currency
+    minimum, maximum = visit_cents(protocol)
+    visits = slots or 1
+    amounts = [
+        f"{cents * visits / 100:,.2f}"
+        for cents in dict.fromkeys((minimum, maximum))
+        if cents is not None
+    ]
+    recipients = f"for {counted(slots, 'place')}" if slots else "for each completed visit"
+    total = f"{' to '.join(amounts)} {currency} {recipients}"
+    games = protocol.games.most
+    open_ended = ""
+    if maximum is None:
+        played = f", with {counted(1 if protocol.games.may_stop else games, 'game')} each"
+        open_ended = (
+            f"{played if games > 1 else ''}, plus bonuses"
+            f"{f' for up to {games} games' if games > 1 else ''} without a maximum. "
+            "Set pay.most to limit them"
+        )
+    return f"Participants cost {total}{open_ended}."
+
+
+def seat_shortage(planned: Plan) -> str:
+    """Return a sentence if the plan has too few seats for the participants; otherwise ""."""
+    protocol = planned.study.people
+    if protocol is None or protocol.recruitment.places is None:
+        return ""
+    slots, max_games = protocol.recruitment.places, protocol.games.most
+    people_per_row: dict[int, float] = {}
+    seats = 0.0
+    for block in planned.matches.blocks:
+        rows = block.seatings
+        if id(rows) not in people_per_row:
+            people = sum(isinstance(player.spec, PersonSeat) for row in rows for player in row)
+            people_per_row[id(rows)] = people / len(rows)
+        seats += len(block) * people_per_row[id(rows)]
+    if seats >= slots * max_games:
+        return ""
+    games_text = f" of up to {max_games} games" if max_games > 1 else ""
+    return (
+        f"{counted(slots, 'place')}{games_text} may need {slots * max_games:,} seats, but the "
+        f"plan has {seats:,.0f}. Add instances, or the last participants cannot be matched."
+    )
+
+
+def without_deadline(study: Study) -> list[str]:
+    """Return the labels of people without a deadline, who may block other participants."""
+    if study.people is None:
+        return []
+    seats = {label: entry.form for label, entry in study.players.items()}
+    return [
+        label for label, seat in seats.items()
+        if isinstance(seat, PersonSeat) and seat.deadline is None
+    ]  # fmt: skip
+
+
+class CostEstimator:
+    """Estimates costs in a background thread and caches the results.
+
+    Studies with the same cost, for example under two names, are estimated once.
+    """
+
+    def __init__(self) -> None:
+        self._worker = ThreadPoolExecutor(1, "estimate")
+        self._estimates: OrderedDict[str, Future[Estimate]] = OrderedDict()
+
+    def start(self, planned: Plan) -> "Future[Estimate]":
+        """Start estimating the model usage of a plan by playing matches with scripted players."""
+        key = cost_digest(planned.study)
+        if key not in self._estimates:
+            self._estimates[key] = self._worker.submit(estimate, planned)
+        self._estimates.move_to_end(key)
+        while len(self._estimates) > MAX_CACHED:
+            self._estimates.popitem(last=False)[1].cancel()
+        return self._estimates[key]
+
+    async def wait_for(self, planned: Plan, seconds: float) -> Estimate | None:
+        """Return the estimated model usage of a plan; None after the timeout.
+
+        Raises:
+            CheaptalkError: it cannot be estimated.
+        """
+        pending = self.start(planned)
+        ended, _ = await asyncio.wait([asyncio.wrap_future(pending)], timeout=seconds)
+        return pending.result() if ended and not pending.cancelled() else None
+
+    def close(self) -> None:
+        """Stop estimating."""
+        self._worker.shutdown(wait=False, cancel_futures=True)
+
+
+def cost_digest(study: Study) -> str:
+    """Return a digest of everything that a study's cost depends on."""
+    return sha256(study.model_dump_json(exclude=COST_IRRELEVANT).encode()).hexdigest()
+
+
+def no_estimate_reason(size: Size) -> str | None:
+    """Return a sentence that says why the cost is not estimated; None if it is."""
+    if not size.models:
+        return "No language models play, so there are no model costs."
+    if size.matches > MAX_ESTIMATED_MATCHES:
+        limit = counted(MAX_ESTIMATED_MATCHES, "match")
+        return f"No estimate here for more than {limit}. Use cheaptalk plan instead."
+    return None

@@ -1,0 +1,274 @@
+"""The Participants tab: progress, messages, removal and deletion."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Annotated, NamedTuple
+
+from fastapi import HTTPException, Query
+from fastapi.responses import Response
+
+from cheaptalk.records.people.payouts import dollars_text
+from cheaptalk.rules import counted
+from cheaptalk.studies.people.path import GO_ON
+from cheaptalk.studies.people.pay import dues
+from cheaptalk.studies.people.protocol import Protocol
+from cheaptalk.studies.people.steps import Attention
+from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit
+from cheaptalk.web.laboratory.laboratory import Laboratory
+from cheaptalk.web.laboratory.staff import Role
+from cheaptalk.web.laboratory.study_status import Turnout
+from cheaptalk.web.participants.pages import completion_codes
+from cheaptalk.web.participants.people import Participant
+from cheaptalk.web.participants.supervisor import MISSED, Supervisor
+
+PAGE = 100
+"""Participants per page."""
+PARTICIPANTS = f"{STUDY}/participants"
+PARTICIPANT = f"{PARTICIPANTS}/{{code}}"
+MAX_MESSAGE_LENGTH = 2_000
+
+
+class StepCounts(NamedTuple):
+    """Number of participants at a step.
+
+    Attributes:
+        step: its name.
+        reached: participants who reached it.
+        wrong: participants who gave a wrong answer there.
+        ended: participants who ended there without completing the study.
+        current: participants who are there now.
+    """
+
+    step: str
+    reached: int
+    wrong: int
+    ended: int
+    current: int
+
+
+class Prompts(NamedTuple):
+    """Numbers of attention checks sent and unanswered, and of participants who missed one."""
+
+    sent: int
+    open: int
+    missed: int
+
+
+class ParticipantPages:
+    """The Participants tab of studies."""
+
+    def __init__(self, laboratory: Laboratory) -> None:
+        self.laboratory = laboratory
+        self.audit = laboratory.database.audit
+
+    def add(self, authentication: Authentication) -> None:
+        authentication.add_page(PARTICIPANTS, self.listing, Role.VIEWER)
+        authentication.add_action(f"{PARTICIPANTS}/recruit", self.recruit, Role.RESEARCHER)
+        authentication.add_action(f"{PARTICIPANTS}/tell", self.message_all, Role.RESEARCHER)
+        authentication.add_action(f"{PARTICIPANTS}/find", self.find, Role.RESEARCHER)
+        authentication.add_page(PARTICIPANT, self.participant, Role.VIEWER)
+        for deed, does in {
+            "tell": self.send_message, "prompt": self.prompt, "move": self.move,
+            "remove": self.remove,
+            "erase": self.erase,
+        }.items():  # fmt: skip
+            authentication.add_action(f"{PARTICIPANT}/{deed}", does, Role.RESEARCHER)
+        authentication.add_page(f"{PARTICIPANT}/erase", self.before_erase, Role.RESEARCHER)
+
+    async def listing(
+        self, visit: CurrentVisit, name: str, status: Annotated[str, Query(alias="at")] = "",
+        after: Annotated[int, Query(ge=0, le=10**9)] = 0,
+    ) -> Response:  # fmt: skip
+        """Show the participants by step and outcome."""
+        opened = self.laboratory.open.get(name)
+        self.laboratory.database.drafts.read(name)
+        if opened is None:
+            broken = self.laboratory.broken.get(name, "")
+            return visit.render(
+                "no_people.html.jinja", name=name, tab="participants", broken=broken
+            )
+        experiment = opened.supervisor.experiment
+        participants = list(experiment.people.values())
+        selected = [person for person in participants if status in ("", status_of(person))]
+        absent = [
+            person for person in participants if not person.ending and not person.visitor.present
+        ]
+        return visit.render(
+            "people.html.jinja", name=name, tab="participants", experiment=experiment,
+            steps=list(_steps(opened.supervisor)),
+            endings=Counter(participant.ending for participant in participants),
+            link_to=f"{self._address(visit)}/s/{name}{experiment.protocol.link}",
+            people=selected[after : after + PAGE], total=len(selected), at=status, after=after,
+            page=PAGE, status_of=status_of, absent=absent, prompts=_prompts(participants),
+            turnout=Turnout.from_experiment(experiment), dollars=dollars_text, earned=earned_by,
+        )  # fmt: skip
+
+    async def find(self, visit: CurrentVisit, name: str) -> Response:
+        """Find a participant by their external ID, for example when they write to you."""
+        experiment = self.laboratory.supervisor(name).experiment
+        source = experiment.protocol.recruitment.source
+        find, known_by = experiment.identities.code_of, visit.form.get("known_by", "").strip()
+        code = await asyncio.to_thread(find, name, source, known_by)
+        self.audit.enter(visit.account.name, "looked up a participant by ID", name)
+        if code is None or code not in experiment.people:
+            return visit.go(f"/studies/{name}/participants", "No participant has this ID.")
+        return visit.go(f"/studies/{name}/participants/{code}")
+
+    def _address(self, visit: CurrentVisit) -> str:
+        return self.laboratory.address.url or str(visit.request.base_url.replace(path="")).rstrip(
+            "/"
+        )
+
+    async def recruit(self, visit: CurrentVisit, name: str) -> Response:
+        """Open, pause or close recruitment."""
+        state = visit.form.get("state", "")
+        await self.laboratory.supervisor(name).recruit(state)
+        self.audit.enter(visit.account.name, f"set recruitment to {state}", name)
+        return visit.go(f"/studies/{name}/participants", f"Recruitment is now {state}.")
+
+    async def message_all(self, visit: CurrentVisit, name: str) -> Response:
+        """Send a message to all active participants."""
+        text, supervisor = _message(visit), self.laboratory.supervisor(name)
+        people = supervisor.experiment.people.values()
+        active = [participant for participant in people if participant.ending is None]
+        for participant in active:
+            await supervisor.send_message(participant, text)
+        self.audit.enter(
+            visit.account.name, "sent a message to all participants", name, people=len(active)
+        )
+        return visit.go(
+            f"/studies/{name}/participants",
+            f"The message was sent to {counted(len(active), 'participant')}.",
+        )
+
+    def _participant(self, name: str, code: str) -> tuple[Supervisor, Participant]:
+        supervisor = self.laboratory.supervisor(name)
+        participant = supervisor.experiment.people.get(code)
+        if participant is None:
+            raise HTTPException(404, "This participant does not exist. Choose one from the list.")
+        return supervisor, participant
+
+    async def participant(self, visit: CurrentVisit, name: str, code: str) -> Response:
+        """Show the record of a participant, except their external ID."""
+        supervisor, participant = self._participant(name, code)
+        experiment = supervisor.experiment
+        owed = dues(participant.journey, f"{experiment.study.seed}/{participant.code}")
+        codes = completion_codes(self.laboratory.links, experiment.protocol, participant)
+        return visit.render(
+            "participant.html.jinja", name=name, tab="participants", participant=participant,
+            progress=status_of(participant),
+            protocol=experiment.protocol, owed=[(due.key, dollars_text(due.cents)) for due in owed],
+            dollars=dollars_text, codes=codes,
+        )  # fmt: skip
+
+    async def send_message(self, visit: CurrentVisit, name: str, code: str) -> Response:
+        supervisor, participant = self._participant(name, code)
+        await supervisor.send_message(participant, _message(visit))
+        return self._record(visit, name, code, "sent a message", "The message was sent.")
+
+    async def prompt(self, visit: CurrentVisit, name: str, code: str) -> Response:
+        """Send an attention check to a participant."""
+        supervisor, participant = self._participant(name, code)
+        attention = supervisor.protocol.games.attention or Attention()
+        await supervisor.prompt(participant, attention)
+        notice = f"The participant has {attention.seconds:g} seconds to respond."
+        return self._record(visit, name, code, "sent an attention check", notice)
+
+    async def move(self, visit: CurrentVisit, name: str, code: str) -> Response:
+        """Move a participant to another cohort."""
+        supervisor, participant = self._participant(name, code)
+        cohort = visit.form.get("cohort", "")
+        await supervisor.move(participant, cohort)
+        return self._record(
+            visit,
+            name,
+            code,
+            f"moved to cohort {cohort}",
+            f"The participant was moved to cohort {cohort}.",
+        )
+
+    async def remove(self, visit: CurrentVisit, name: str, code: str) -> Response:
+        """End a participant's visit and free their place."""
+        supervisor, participant = self._participant(name, code)
+        await supervisor.end(participant, "removed")
+        notice = "The participant was removed. Their place is available again."
+        return self._record(visit, name, code, "removed a participant", notice)
+
+    async def before_erase(self, visit: CurrentVisit, name: str, code: str) -> Response:
+        """Ask for confirmation before deleting a participant."""
+        _, participant = self._participant(name, code)
+        return visit.render(
+            "delete_participant.html.jinja", name=name, tab="participants", participant=participant
+        )
+
+    async def erase(self, visit: CurrentVisit, name: str, code: str) -> Response:
+        """Delete all data of a participant."""
+        supervisor, participant = self._participant(name, code)
+        done = await supervisor.erase(participant)
+        self.audit.forget(code)
+        self.audit.enter(visit.account.name, "deleted a participant", name)
+        notice = "The participant was deleted. Recreate reports and exports made before."
+        if not done:
+            notice = "The participant will be deleted when their match ends."
+        return visit.go(f"/studies/{name}/participants", notice)
+
+    def _record(
+        self, visit: CurrentVisit, name: str, code: str, action: str, notice: str
+    ) -> Response:
+        self.audit.enter(visit.account.name, action, name, participant=code)
+        return visit.go(f"/studies/{name}/participants/{code}", notice)
+
+
+def earned_by(participant: Participant) -> int:
+    """Return the cents earned in games, over all visits."""
+    return sum(play["cents"] or 0 for play in participant.plays.values() if play.get("cents"))
+
+
+def status_of(participant: Participant) -> str:
+    """Return the current step, or how the visit ended."""
+    return participant.ending or participant.journey.stop.name
+
+
+def _steps(supervisor: Supervisor) -> Iterator[StepCounts]:
+    reached, wrong, ended, current = (Counter[str]() for _ in range(4))
+    for participant in supervisor.experiment.people.values():
+        journey = participant.journey
+        location = journey.ended_at if journey.ending else journey.stop.name
+        reached.update({answer.step for answer in journey.responses} | {location})
+        wrong.update({answer.step for answer in journey.responses if answer.correct is False})
+        if journey.ending is None:
+            current[location] += 1
+        elif journey.ending != "complete":
+            ended[location] += 1
+    for name in _names(supervisor.protocol):
+        yield StepCounts(name, *(counter[name] for counter in (reached, wrong, ended, current)))
+
+
+def _names(protocol: Protocol) -> Iterator[str]:
+    """Yield the names of the steps in order."""
+    games = protocol.games
+    last = [*games.before, games, *games.after][-1].called
+    for step in protocol.steps:
+        yield step.called
+        if step.called == last and games.may_stop:
+            yield GO_ON
+
+
+def _prompts(participants: Iterable[Participant]) -> Prompts:
+    sent = unanswered = missed = 0
+    for participant in participants:
+        checks = [notice for notice in participant.notices if notice.expected is not None]
+        sent += len(checks)
+        if participant.ending is None:
+            unanswered += sum(check.answered is None for check in checks)
+        missed += MISSED in participant.flags
+    return Prompts(sent, unanswered, missed)
+
+
+def _message(visit: CurrentVisit) -> str:
+    """Return the posted message; reject an empty or too long one."""
+    text = visit.form.get("text", "").strip()
+    if not 0 < len(text) <= MAX_MESSAGE_LENGTH:
+        raise HTTPException(400, f"Enter a message of 1 to {MAX_MESSAGE_LENGTH:,} characters.")
+    return text

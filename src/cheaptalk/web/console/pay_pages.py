@@ -1,0 +1,90 @@
+"""Payments that a study owes its participants, and payout files for platforms."""
+
+import asyncio
+
+from fastapi import HTTPException
+from fastapi.responses import PlainTextResponse, Response
+
+from cheaptalk.records.people.payouts import (
+    FORMS,
+    Payout,
+    PayoutLine,
+    balance_of,
+    dollars_text,
+    lines_of,
+    pay_out,
+    payout_file,
+    payouts_of,
+)
+from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit
+from cheaptalk.web.laboratory.laboratory import Laboratory
+from cheaptalk.web.laboratory.staff import Role
+
+PAY = f"{STUDY}/pay"
+
+
+class PayPages:
+    """The Pay tab of studies."""
+
+    def __init__(self, laboratory: Laboratory) -> None:
+        self.laboratory = laboratory
+        self.audit = laboratory.database.audit
+
+    def add(self, authentication: Authentication) -> None:
+        authentication.add_page(PAY, self.pay, Role.VIEWER)
+        authentication.add_action(PAY, self.pay_out, Role.RESEARCHER)
+        authentication.add_page(f"{PAY}/{{number}}/file", self.file, Role.RESEARCHER)
+
+    async def pay(self, visit: CurrentVisit, name: str) -> Response:
+        """Show the balance and the payouts."""
+        self.laboratory.database.drafts.read(name)
+        if name not in self.laboratory.open:
+            return visit.render("no_people.html.jinja", name=name, tab="pay", broken="")
+        experiment = self.laboratory.supervisor(name).experiment
+        store, study_id = experiment.room_manager.store, experiment.study_id
+        return visit.render(
+            "pay.html.jinja", name=name, tab="pay", balance=balance_of(store, study_id),
+            lines=lines_of(store, study_id, None),
+            payouts=[(payout, _in_file(payout, lines_of(store, study_id, payout.number)))
+                     for payout in payouts_of(store, study_id)],
+            forms=FORMS, dollars=dollars_text, currency=experiment.protocol.pay.currency,
+            source=experiment.protocol.recruitment.source, people=experiment.people,
+        )  # fmt: skip
+
+    async def pay_out(self, visit: CurrentVisit, name: str) -> Response:
+        """Create a payout of all open payments; earlier payouts do not change."""
+        form = visit.form.get("form", "")
+        if form not in FORMS:
+            raise HTTPException(400, "Choose a payment platform.")
+        experiment = self.laboratory.supervisor(name).experiment
+        number = await experiment.write(pay_out(experiment.study_id, form, visit.account.name))
+        if number is None:
+            return visit.go(f"/studies/{name}/pay", "There are no open payments.")
+        self.audit.enter(visit.account.name, "paid out", name, payout=number)
+        return visit.go(
+            f"/studies/{name}/pay", f"Payout {number} was created. Download its file below."
+        )
+
+    async def file(self, visit: CurrentVisit, name: str, number: int) -> Response:
+        """Return the file of a payout; repeated downloads are identical."""
+        experiment = self.laboratory.supervisor(name).experiment
+        store, study_id = experiment.room_manager.store, experiment.study_id
+        payout = next(
+            (payout for payout in payouts_of(store, study_id) if payout.number == number), None
+        )
+        if payout is None:
+            raise HTTPException(404, "This payout does not exist.")
+        ids = await asyncio.to_thread(experiment.identities.of_study, name)
+        lines = lines_of(store, study_id, number)
+        text = payout_file(payout.form, name, number, lines, ids)
+        self.audit.enter(visit.account.name, "downloaded a payout file", name, payout=number)
+        disposition = f'attachment; filename="{name}-payout-{number}.csv"'
+        headers = {"Content-Disposition": disposition}
+        return PlainTextResponse(text, headers=headers, media_type="text/csv; charset=utf-8")
+
+
+def _in_file(payout: Payout, lines: list[PayoutLine]) -> int:
+    """Return the cents that the platform pays because of the file; it pays the rest without it."""
+    if payout.form == "csv":
+        return payout.cents
+    return sum(line.bonus for line in lines if line.code)

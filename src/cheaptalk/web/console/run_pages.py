@@ -1,0 +1,206 @@
+"""Launching a study, and its Matches, Transcripts and Data tabs."""
+
+import asyncio
+from urllib.parse import quote
+
+from fastapi import HTTPException
+from fastapi.responses import FileResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from cheaptalk.players import ModelSeat
+from cheaptalk.records import Store
+from cheaptalk.records.people.identities import identities_file
+from cheaptalk.rules.errors import shown
+from cheaptalk.studies.study import Study
+from cheaptalk.styles.writing import PLAIN
+from cheaptalk.text import capital
+from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit
+from cheaptalk.web.console.study_pages import check_design
+from cheaptalk.web.laboratory.laboratory import Laboratory
+from cheaptalk.web.laboratory.staff import Role
+from cheaptalk.web.participants.pages import completion_codes
+from cheaptalk.web.typed_numbers import plain_number
+from cheaptalk.web.viewer.viewer import make_viewer
+
+RUN_ACTIONS = ("start", "pause", "resume", "stop")
+OUTPUT_KINDS = ("report", "export", "comparison")
+
+
+class MountedResponse(Response):
+    """The response of an application mounted at ``root``; its store is closed afterwards."""
+
+    def __init__(self, app: ASGIApp, root: str, store: Store) -> None:
+        super().__init__()
+        self.app, self.root, self.store = app, root, store
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self.store:
+            await self.app({**scope, "root_path": self.root}, receive, send)
+
+
+class StudyRunPages:
+    """The Matches, Transcripts and Data tabs of studies."""
+
+    def __init__(self, laboratory: Laboratory) -> None:
+        self.laboratory = laboratory
+        self.audit = laboratory.database.audit
+
+    def add(self, authentication: Authentication) -> None:
+        authentication.add_action(f"{STUDY}/launch", self.launch, Role.RESEARCHER)
+        authentication.add_page(f"{STUDY}/matches", self.matches, Role.VIEWER)
+        authentication.add_action(f"{STUDY}/run", self.run, Role.RESEARCHER)
+        authentication.add_action(f"{STUDY}/budget", self.budget, Role.RESEARCHER)
+        authentication.add_page(f"{STUDY}/transcripts", self.open_transcripts, Role.VIEWER)
+        authentication.add_page(f"{STUDY}/transcripts/{{path:path}}", self.transcripts, Role.VIEWER)
+        authentication.add_page(f"{STUDY}/data", self.data, Role.VIEWER)
+        authentication.add_action(f"{STUDY}/data", self.make, Role.RESEARCHER)
+        authentication.add_page(f"{STUDY}/data/{{file}}", self.output, Role.VIEWER)
+        authentication.add_action(
+            f"{STUDY}/data/{{file}}/delete", self.delete_output, Role.RESEARCHER
+        )
+        authentication.add_action(f"{STUDY}/identities", self.identities, Role.RESEARCHER)
+
+    async def launch(self, visit: CurrentVisit, name: str) -> Response:
+        """Launch a study with its current design."""
+        draft = self.laboratory.database.drafts.read(name)
+        study = await self.laboratory.launch(draft.name, draft.text)
+        self.audit.enter(visit.account.name, "launched", draft.name, version=draft.version)
+        tab = "matches" if study.people is None else "participants"
+        return visit.go(f"/studies/{draft.name}/{tab}", "The study was launched.")
+
+    async def matches(self, visit: CurrentVisit, name: str) -> Response:
+        """Show the progress and cost of a study."""
+        draft = self.laboratory.database.drafts.read(name)
+        launched = self.laboratory.launched(draft.name)
+        running = None if launched is None else await self.laboratory.runs.status(draft.name)
+        opened = self.laboratory.open.get(draft.name)
+        live = [] if opened is None else [
+            room for room in opened.supervisor.experiment.room_manager.rooms.values()
+            if room.stage.value in ("playing", "broken", "waiting")
+        ]  # fmt: skip
+        overview = await self.laboratory.runs.overviews.get(draft.name) if launched else None
+        study = check_design(draft.name, draft.text).study
+        return visit.render(
+            "matches.html.jinja", name=draft.name, tab="matches", running=running,
+            overview=overview, opened=opened, live=live,
+            changed=launched is not None and launched != draft.text,
+            ready=study is not None, models=study is not None and _has_models(study),
+        )  # fmt: skip
+
+    async def run(self, visit: CurrentVisit, name: str) -> Response:
+        """Start, pause, resume or stop a run."""
+        action = visit.form.get("do", "")
+        if action not in RUN_ACTIONS:
+            raise HTTPException(400, "The form is incomplete. Reload the page and try again.")
+        runs = self.laboratory.runs
+        if name in self.laboratory.open:
+            raise HTTPException(409, "This study is played by people, so it has no run to control.")
+        await {"start": runs.start, "pause": runs.pause, "resume": runs.resume,
+               "stop": runs.stop}[action](name)  # fmt: skip
+        self.audit.enter(visit.account.name, f"requested to {action} the run", name)
+        return visit.go(f"/studies/{name}/matches")
+
+    async def budget(self, visit: CurrentVisit, name: str) -> Response:
+        """Change the budget of a run."""
+        dollars = _dollars(visit.form.get("dollars", ""))
+        await self.laboratory.runs.set(name, budget={"dollars": dollars})
+        self.audit.enter(visit.account.name, "changed the run budget", name, dollars=dollars)
+        return visit.go(f"/studies/{name}/matches", f"The run budget is now ${dollars:,.2f}.")
+
+    async def open_transcripts(self, visit: CurrentVisit, name: str) -> Response:
+        """Redirect to the transcripts, if there are any."""
+        draft = self.laboratory.database.drafts.read(name)
+        overview = None
+        if self.laboratory.launched(draft.name) is not None:
+            overview = await self.laboratory.runs.overviews.get(draft.name)
+        if overview is None or not overview.games:
+            return visit.render("no_transcripts.html.jinja", name=draft.name, tab="transcripts")
+        return visit.go(f"/studies/{draft.name}/transcripts/studies/{quote(draft.name)}")
+
+    async def transcripts(self, visit: CurrentVisit, name: str, path: str) -> Response:
+        """Show the matches of a study in the viewer of ``cheaptalk view``."""
+        store = Store.open(self.laboratory.folder.store(name))
+        root = visit.link(f"/studies/{name}")
+        tabs = [(capital(tab), f"{root}/{tab}") for tab in visit.authentication.tabs()]
+        above = [(f"← {name}", tabs[0][1]), *tabs[1:]]
+        return MountedResponse(make_viewer(store, ["*"], above), f"{root}/transcripts", store)
+
+    async def data(self, visit: CurrentVisit, name: str) -> Response:
+        """Show the reports, comparisons and exports of a study."""
+        draft = self.laboratory.database.drafts.read(name)
+        is_launched = draft.name in self.laboratory.folder.names()
+        outputs = self.laboratory.outputs
+        other_studies = [study for study in self.laboratory.folder.names() if study != draft.name]
+        return visit.render(
+            "data.html.jinja", name=draft.name, tab="data", is_launched=is_launched,
+            other_studies=other_studies,
+            has_people=draft.name in self.laboratory.open,
+            listed=await outputs.listed(draft.name) if is_launched else [],
+            making=outputs.making(draft.name) if is_launched else None,
+            recipes=await outputs.recipes(draft.name) if is_launched else {},
+        )  # fmt: skip
+
+    async def make(self, visit: CurrentVisit, name: str) -> Response:
+        """Start creating a report, a comparison or an export."""
+        kind, outputs = visit.form.get("make", ""), self.laboratory.outputs
+        if kind not in OUTPUT_KINDS:
+            raise HTTPException(400, "The form is incomplete. Reload the page and try again.")
+        if kind == "comparison":
+            await outputs.comparison(name, visit.form.get("other", ""))
+        elif kind == "report":
+            await outputs.report(name, visit.form.get("recipe") or None)
+        else:
+            await outputs.export(name)
+        self.audit.enter(visit.account.name, f"requested: {kind}", name)
+        return visit.go(
+            f"/studies/{name}/data", "The file is being created. It will appear on this page."
+        )
+
+    async def delete_output(self, visit: CurrentVisit, name: str, file: str) -> Response:
+        output = await self.laboratory.outputs.delete(name, file)
+        self.audit.enter(visit.account.name, f"deleted: {output.title}", name)
+        return visit.go(f"/studies/{name}/data", f"{output.title} was deleted.")
+
+    async def identities(self, visit: CurrentVisit, name: str) -> Response:
+        """Return the participants' external IDs, which exports do not contain."""
+        experiment = self.laboratory.supervisor(name).experiment
+        ids = await asyncio.to_thread(experiment.identities.of_study, name)
+        links, protocol = self.laboratory.links, experiment.protocol
+        codes = {
+            code: " ".join(completion_codes(links, protocol, participant))
+            for code, participant in experiment.people.items()
+        }
+        self.audit.enter(visit.account.name, "downloaded participant IDs", name)
+        headers = {"Content-Disposition": f'attachment; filename="{name}-identities.csv"'}
+        return PlainTextResponse(
+            identities_file(ids.values(), codes), headers=headers,
+            media_type="text/csv; charset=utf-8",
+        )  # fmt: skip
+
+    async def output(self, visit: CurrentVisit, name: str, file: str) -> Response:
+        """Return a report to read, or an export to download."""
+        path, output = await self.laboratory.outputs.output(name, file)
+        headers = {"Content-Security-Policy": f"{output.policy}; frame-ancestors 'none'"}
+        if path.suffix == ".html":
+            return FileResponse(path, media_type="text/html", headers=headers)
+        return FileResponse(path, filename=f"{name}-{path.name}")
+
+
+def _dollars(text: str) -> float:
+    """Return a typed amount; reject ambiguous and negative numbers, and 1,000,000,000 or more."""
+    try:
+        dollars = float(plain_number(text, PLAIN))
+    except ValueError:
+        dollars = -1.0
+    if not 0 <= dollars < 1e9:
+        raise HTTPException(
+            400,
+            f"{shown(text.strip())} is not a budget. Enter a number of dollars, such as "
+            "1,250 or 12.50.",
+        )
+    return dollars
+
+
+def _has_models(study: Study) -> bool:
+    """Return whether the run has model calls, which can be paused and limited."""
+    return any(isinstance(entry.form, ModelSeat) for entry in study.players.values())

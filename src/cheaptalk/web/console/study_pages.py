@@ -1,0 +1,280 @@
+"""Studies: the list, and the Overview, Design and Log tabs."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
+from typing import Annotated, NamedTuple, TypeAlias
+
+from fastapi import HTTPException, Query
+from fastapi.responses import Response
+
+from cheaptalk.records.endings import ended_text
+from cheaptalk.records.people.payouts import dollars_text
+from cheaptalk.rules import game_title
+from cheaptalk.studies.plans.plan import Plan, plan
+from cheaptalk.studies.study import Study
+from cheaptalk.web.console.authentication import STUDY, Authentication, CurrentVisit, Visit
+from cheaptalk.web.console.errors import sentence, status_of
+from cheaptalk.web.console.team_pages import MAX_ID, Before
+from cheaptalk.web.laboratory.audit import PAGE as LOG_PAGE
+from cheaptalk.web.laboratory.database import LaboratoryDatabase
+from cheaptalk.web.laboratory.designs import read_design
+from cheaptalk.web.laboratory.drafts import PAGE, BadName, Conflict, Draft, Taken
+from cheaptalk.web.laboratory.staff import Role
+from cheaptalk.web.laboratory.study_status import StudyStatus
+from cheaptalk.web.problems import problem_of
+from cheaptalk.yaml_files import parse_yaml
+
+MAX_SUMMARIES = 500
+"""Designs whose summary is cached."""
+DEFAULT_DESIGN = """\
+name: {name}
+description: The question that this study answers.
+seed: 1
+instances: 5
+games:
+  - game: bargaining
+players:
+  fair: {{strategy: equal_split}}
+  firm: {{strategy: boulware}}
+"""
+"""Design of a new study."""
+
+
+RemoveData: TypeAlias = Callable[[str], Awaitable[None]]
+ReadStanding: TypeAlias = Callable[[str], Awaitable[StudyStatus | None]]
+
+
+class CheckedDesign(NamedTuple):
+    """A parsed design.
+
+    Attributes:
+        study: None if the design is invalid.
+        planned: its plan; None if the design is invalid, or uses the instances of another study.
+        problem: the error; empty if there is none.
+    """
+
+    study: Study | None
+    planned: Plan | None
+    problem: str
+
+
+class StudySummary(NamedTuple):
+    """A study in the list.
+
+    Attributes:
+        games: their titles.
+        players: number of players.
+        problem: the error in the design; empty if there is none.
+    """
+
+    games: str
+    players: int
+    problem: str = ""
+
+
+def check_design(name: str, text: str) -> CheckedDesign:
+    """Parse a design. Its name must be the study's name in the laboratory.
+
+    >>> len(check_design("pilot", DEFAULT_DESIGN.format(name="pilot")).planned.matches)
+    20
+    >>> check_design("pilot", DEFAULT_DESIGN.format(name="other")).problem
+    'name: the study is called pilot here, not other'
+    """
+    try:
+        study = read_design(name, text)
+        return CheckedDesign(study, None if study.instances_from else plan(study), "")
+    except Exception as error:  # noqa: BLE001 - a game of a plug-in may fail in any way
+        problem = problem_of(error, "the design")
+        return CheckedDesign(None, None, problem.removeprefix(f"{name}: "))
+
+
+def summarize_design(name: str, text: str) -> StudySummary:
+    """Return the summary of a design for the list."""
+    study, _, problem = check_design(name, text)
+    return StudySummary(*(games_of(study), len(study.players)) if study else ("", 0, problem))
+
+
+def games_of(study: Study) -> str:
+    """Return the titles of a study's games.
+
+    >>> games_of(check_design("pilot", DEFAULT_DESIGN.format(name="pilot")).study)
+    'Bargaining'
+    """
+    if study.instances_from:
+        return f"as in {study.instances_from}"
+    return ", ".join(dict.fromkeys(game_title(grid.game) for grid in study.games))
+
+
+class StudyPages:
+    """The list of studies, and the Overview, Design and Log tabs.
+
+    Args:
+        remove: deletes the other data of a study before its design is deleted.
+        read_standing: returns the status of a study; None before its launch.
+        launched_text: returns the launched design text; None before the launch.
+    """
+
+    def __init__(
+        self, database: LaboratoryDatabase, remove: RemoveData, read_standing: ReadStanding,
+        launched_text: Callable[[str], str | None],
+    ) -> None:  # fmt: skip
+        self.drafts = database.drafts
+        self.remove = remove
+        self.read_standing = read_standing
+        self.launched_text = launched_text
+        self.audit = database.audit
+        self._summaries = lru_cache(MAX_SUMMARIES)(summarize_design)
+
+    def add(self, authentication: Authentication) -> None:
+        authentication.add_page("/", self.listing, Role.VIEWER)
+        authentication.add_page("/new-study", self.new, Role.RESEARCHER)
+        authentication.add_action("/new-study", self.create, Role.RESEARCHER)
+        authentication.add_page(f"{STUDY}/overview", self.overview, Role.VIEWER)
+        authentication.add_page(f"{STUDY}/design", self.design, Role.VIEWER)
+        authentication.add_action(f"{STUDY}/design", self.save, Role.RESEARCHER)
+        authentication.add_page(f"{STUDY}/log", self.log, Role.VIEWER)
+        authentication.add_page(f"{STUDY}/delete", self.before_delete, Role.RESEARCHER)
+        authentication.add_action(f"{STUDY}/delete", self.delete, Role.RESEARCHER)
+
+    async def listing(
+        self, visit: CurrentVisit, query: Annotated[str, Query(alias="words")] = "",
+        after: Annotated[int, Query(ge=0, le=MAX_ID)] = 0,
+    ) -> Response:  # fmt: skip
+        drafts = await asyncio.to_thread(self.drafts.page, query, after)
+        rows = [
+            (draft, self._summaries(draft.name, draft.text), await self._standing(draft.name))
+            for draft in drafts
+        ]
+        next_page = after + PAGE if len(drafts) == PAGE else None
+        return visit.render(
+            "studies.html.jinja", rows=rows, query=query, after=after, next_page=next_page
+        )
+
+    def new(self, visit: CurrentVisit) -> Response:
+        return visit.render("new_study.html.jinja", name="", text="", problem="")
+
+    def create(self, visit: CurrentVisit) -> Response:
+        """Create a study from a posted file, or from the default design."""
+        name, text = visit.form.get("name", "").strip(), _text(visit.form.get("text", ""))
+        name = name or _name_in(text)
+        try:
+            draft = self.drafts.create(
+                name, text if text.strip() else DEFAULT_DESIGN.format(name=name), visit.account.name
+            )
+        except (BadName, Taken) as error:
+            return visit.render(
+                "new_study.html.jinja", status_of(error), name=name, text=text,
+                problem=sentence(error),
+            )  # fmt: skip
+        return visit.go(f"/studies/{draft.name}/design", f"{draft.name} was created.")
+
+    async def overview(self, visit: CurrentVisit, name: str) -> Response:
+        draft = await asyncio.to_thread(self.drafts.read, name)
+        read = await asyncio.to_thread(check_design, draft.name, draft.text)
+        return visit.render(
+            "overview.html.jinja", name=draft.name, tab="overview", draft=draft, read=read,
+            games=games_of(read.study) if read.study else "", dollars=dollars_text,
+            standing=await self._standing(draft.name), changed=await self._changed(draft),
+        )  # fmt: skip
+
+    async def _changed(self, draft: Draft) -> bool:
+        """Return whether the design has changed since the launch."""
+        launched = await asyncio.to_thread(self.launched_text, draft.name)
+        return launched is not None and launched != draft.text
+
+    async def _standing(self, name: str) -> StudyStatus | None:
+        """Return the status of a study, or why its store cannot be read."""
+        try:
+            return await self.read_standing(name)
+        except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way
+            why = problem_of(error, f"the store of {name}")
+            return StudyStatus("cannot be read", why, 0, ended_text(0, None), 0, 0, None)
+
+    async def design(self, visit: CurrentVisit, name: str) -> Response:
+        draft = await asyncio.to_thread(self.drafts.read, name)
+        problem = (await asyncio.to_thread(check_design, draft.name, draft.text)).problem
+        return visit.render(
+            "design.html.jinja", name=draft.name, tab="design", draft=draft, problem=problem,
+            standing=await self._standing(draft.name),
+        )  # fmt: skip
+
+    def save(self, visit: CurrentVisit, name: str) -> Response:
+        """Save a design, even an invalid one; show both versions after a concurrent change."""
+        text = _text(_required_field(visit.form, "text"))
+        try:
+            after = self.drafts.replace(name, text, _version(visit.form), visit.account.name)
+        except Conflict as conflict:
+            return conflict_page(visit, conflict)
+        return visit.go(f"/studies/{name}/design", f"Version {after.version} was saved.")
+
+    def log(self, visit: CurrentVisit, name: str, before: Before = None) -> Response:
+        draft = self.drafts.read(name)
+        return visit.render(
+            "study_log.html.jinja", name=draft.name, tab="log", later=before is not None,
+            entries=self.audit.page(draft.name, before), page=LOG_PAGE,
+        )  # fmt: skip
+
+    async def before_delete(self, visit: CurrentVisit, name: str) -> Response:
+        """Ask for confirmation before deleting a study."""
+        draft = await asyncio.to_thread(self.drafts.read, name)
+        return _delete_page(visit, draft, await self._standing(draft.name))
+
+    async def delete(self, visit: CurrentVisit, name: str) -> Response:
+        """Delete a study, unless it has changed since the confirmation page was shown."""
+        version = _version(visit.form)
+        draft = await asyncio.to_thread(self.drafts.read, name)
+        try:
+            if draft.version != version:
+                raise Conflict("", draft)
+            await self.remove(draft.name)
+            await asyncio.to_thread(self.drafts.delete, name, version, visit.account.name)
+        except Conflict as conflict:
+            return _delete_page(visit, conflict.current, await self._standing(name), 409)
+        return visit.go("/", f"{name} was deleted.")
+
+
+def conflict_page(visit: Visit, conflict: Conflict) -> Response:
+    """Show both versions of a design that two researchers changed at the same time."""
+    return visit.render(
+        "conflict.html.jinja", 409, name=conflict.current.name, tab="design",
+        mine=conflict.submitted, theirs=conflict.current,
+    )  # fmt: skip
+
+
+def _delete_page(
+    visit: CurrentVisit, draft: Draft, standing: StudyStatus | None, status: int = 200
+) -> Response:
+    return visit.render(
+        "delete.html.jinja", status, name=draft.name, tab="overview", draft=draft,
+        changed=status == 409, standing=standing, dollars=dollars_text,
+    )  # fmt: skip
+
+
+def _name_in(text: str) -> str:
+    """Return the name in a study file; empty if there is none."""
+    try:
+        data = parse_yaml(text)
+    except ValueError:
+        return ""
+    return str(data.get("name", "")) if isinstance(data, dict) else ""
+
+
+def _text(posted: str) -> str:
+    """Return a posted text with Unix line ends."""
+    return posted.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _required_field(form: dict[str, str], field: str) -> str:
+    """Return a posted field; reject a form without it."""
+    if field not in form:
+        raise HTTPException(400, "The form is incomplete. Reload the page and try again.")
+    return form[field]
+
+
+def _version(form: dict[str, str]) -> int:
+    """Return the version that the page showed; reject a form without one."""
+    text = _required_field(form, "version")
+    if not (text.isascii() and text.isdigit() and len(text) < len(str(MAX_ID))):
+        raise HTTPException(400, "The form is invalid. Reload the page and try again.")
+    return int(text)

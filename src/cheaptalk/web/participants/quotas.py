@@ -1,0 +1,117 @@
+"""Quotas: how many participants each treatment has and needs."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from math import ceil
+
+from cheaptalk.rules import Chance
+from cheaptalk.studies.people.assignment import Treatment, assign
+from cheaptalk.studies.people.protocol import Protocol
+from cheaptalk.web.participants.people import Participant
+from cheaptalk.web.rooms.table_templates import TableTemplate
+
+HOUR = 3600.0
+STAYING = ("complete", "partner_left", "technical")
+"""Endings of participants who still count toward their treatments."""
+STATES = ("assigned", "playing", "finished")
+"""States of games that count toward a treatment."""
+
+
+class Quotas:
+    """The number of participants in each treatment.
+
+    Args:
+        protocol: the study's protocol.
+        table_templates: the study's tables.
+        chance: random streams of the participants.
+
+    Attributes:
+        treatments: treatments to which participants can be assigned.
+        filled: number of participants by treatment, without those who dropped out. If all games
+            of a visit have the same treatment, a participant counts once per visit.
+    """
+
+    def __init__(
+        self, protocol: Protocol, table_templates: Iterable[TableTemplate], chance: Chance
+    ) -> None:
+        self.protocol = protocol
+        self.chance = chance
+        self.filled: Counter[str] = Counter()
+        self._completed = self._active = 0
+        games = protocol.games.most if protocol.games.same else 1
+        self.treatments = [
+            Treatment(
+                template.name, template.game.name, len(template.human_seats),
+                ceil(template.planned_matches / games),
+            )
+            for template in table_templates
+        ]  # fmt: skip
+
+    @property
+    def full(self) -> bool:
+        """Whether no more participants are needed."""
+        maximum = self.protocol.recruitment.places
+        if maximum is not None and self._completed + self._active >= maximum:
+            return True
+        return not self._open()
+
+    def _open(self) -> list[Treatment]:
+        return [item for item in self.treatments if self.filled[item.name] < item.places]
+
+    def free_from(self, person: Participant) -> float | None:
+        """Return the time of a participant's next possible game in seconds since 1970, or None."""
+        return min((self._free_from(person, item) for item in self._open()), default=None)
+
+    def _free_from(self, person: Participant, treatment: Treatment) -> float:
+        hours = self.protocol.limits.hours
+        played = [
+            play["assigned"] for play in person.plays.values() if play["game"] == treatment.game
+        ]
+        return max(played) + hours * HOUR if played and hours else 0.0
+
+    def assign(self, person: Participant, game: int) -> Treatment | None:
+        """Assign a participant to a treatment for a game; return None if none is available."""
+        now, previous = time.time(), person.journey.assigned
+        allowed = [item for item in self.treatments if self._free_from(person, item) <= now]
+        if self.protocol.games.same and previous and previous.visit == person.journey.stop.visit:
+            name = previous.answer["treatment"]
+            return next((item for item in allowed if item.name == name), None)
+        played = Counter(play["treatment"] for play in person.plays.values())
+        draw = self.chance("assignment", person.code, game)
+        treatment = assign(allowed, self.filled, played, draw)
+        if treatment is not None:  # counted at once, before the next participant is assigned
+            filled, completed, active = person.counted
+            self.filled[treatment.name] += 1
+            person.counted = (*filled, treatment.name), completed, active
+        return treatment
+
+    def update(self, person: Participant) -> None:
+        """Update a participant's contribution to the quotas."""
+        stays = person.ending is None or person.ending in STAYING
+        visits = {
+            response.game: response.visit for response in person.journey.responses
+            if "treatment" in response.answer
+        }  # fmt: skip
+        treatments = {
+            visits[number] if self.protocol.games.same else number: play["treatment"]
+            for number, play in person.plays.items()
+            if stays and play["state"] in STATES
+        }
+        completed = "complete" in person.journey.endings
+        active = person.ending is None and not completed
+        self._replace(person, tuple(treatments.values()), completed, active)
+
+    def remove(self, person: Participant) -> None:
+        """Remove a participant's contribution to the quotas."""
+        self._replace(person, (), False, False)
+
+    def _replace(
+        self, person: Participant, filled: tuple[str, ...], completed: bool, active: bool
+    ) -> None:
+        before = person.counted
+        self.filled.subtract(before[0])
+        self.filled.update(filled)
+        self._completed += completed - before[1]
+        self._active += active - before[2]
+        person.counted = filled, completed, active

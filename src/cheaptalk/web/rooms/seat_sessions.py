@@ -1,0 +1,188 @@
+"""Seat sessions: a person in a seat of a match, and the decision requests to them."""
+
+import asyncio
+import hashlib
+import re
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+from cheaptalk.calls.budget import Halted
+from cheaptalk.models import Failure, Reply
+from cheaptalk.players import PersonCall
+from cheaptalk.rules import Table
+
+PRESENT = 40.0
+"""Seconds since the last request after which a visitor counts as absent."""
+KEY = re.compile(r"([0-9]{1,9})_([0-9]{1,9})_[0-9a-f]{16}")
+"""The key of a decision request: its number in the match, the attempt, and a digest."""
+CLOSING = "the server is stopping"
+
+
+class ChangeNotifier:
+    """Wakes the event streams of a visitor's page when something changes.
+
+    Attributes:
+        number: number of changes so far.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._changed = asyncio.Event()
+
+    def notify(self) -> None:
+        """Wake all waiting tasks."""
+        self.number += 1
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def wait(self, number: int, seconds: float) -> int:
+        """Wait for a change after the given number, or until a timeout; return the number."""
+        if self.number == number:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), seconds)
+        return self.number
+
+
+@dataclass
+class PendingRequest:
+    """A decision request that waits for a person's answer.
+
+    Attributes:
+        key: identifier that is the same after a restart; answers with other keys are ignored.
+        due: deadline in seconds since 1970, or None.
+    """
+
+    key: str
+    call: PersonCall
+    due: float | None
+    answer: "asyncio.Future[str]"
+
+
+class SeatSession:
+    """A person's seat in a match.
+
+    Attributes:
+        code: invitation code of the room.
+        open: pending requests by actor; a seat can have several actors.
+        away: whether an answer timed out, so that a substitute plays until the person returns.
+        has_left: whether the person has left the match permanently.
+        rejected: form fields of the answer that was rejected last.
+        unclear_number: ambiguous number in these fields; such an answer is not submitted.
+    """
+
+    def __init__(self, seat: str, notifier: ChangeNotifier, code: str) -> None:
+        self.seat = seat
+        self.code = code
+        self.notifier = notifier
+        self.open: dict[str, PendingRequest] = {}
+        self.away = False
+        self.has_left = False
+        self.rejected: dict[str, str] = {}
+        self.unclear_number = ""
+        self.halted: str | None = None
+        self._due: dict[str, tuple[int, float]] = {}
+
+    async def ask(self, call: PersonCall, table: Table) -> Reply:
+        """Ask the person for a decision, and wait for the answer.
+
+        Raises:
+            Halted: the server is stopping.
+        """
+        if self.halted:
+            raise Halted(self.halted)
+        if self.has_left or self.away:
+            return _LEFT if self.has_left else _timed_out("away since an earlier request")
+        self.unclear_number = ""
+        start = time.time()
+        due = self._due_of(call, table.requests, start)
+        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.open[call.seat] = PendingRequest(
+            self._key(table.requests, call.seat, call.attempt), call, due, answer
+        )
+        self.notifier.notify()
+        try:
+            text = await asyncio.wait_for(answer, due and max(0.0, due - start))
+        except TimeoutError:
+            self.away = not self.has_left
+            return _LEFT if self.has_left else _timed_out(f"no answer in {call.deadline} seconds")
+        finally:
+            del self.open[call.seat]
+            self.notifier.notify()
+        return Reply(text=text, seconds=round(time.time() - start, 4))
+
+    @property
+    def current(self) -> PendingRequest | None:
+        """The pending request to answer first."""
+        return next(iter(self.open.values()), None)
+
+    def find(self, key: str) -> PendingRequest | None:
+        """Return the unanswered request with a key, if any."""
+        pending = (request for request in self.open.values() if not request.answer.done())
+        return next((request for request in pending if request.key == key), None)
+
+    def answer(self, request: PendingRequest, text: str, fields: dict[str, str]) -> None:
+        """Answer a pending request.
+
+        Args:
+            text: answer that the player parses.
+            fields: submitted form fields, which are shown again if the answer is rejected.
+        """
+        self.rejected, self.unclear_number = fields, ""
+        request.answer.set_result(text)
+
+    def leave(self) -> None:
+        """Leave the match permanently."""
+        self.has_left = True
+        self._fail(TimeoutError())
+
+    def back(self) -> None:
+        """Return to the match."""
+        self.away = False
+        self.notifier.notify()
+
+    def halt(self, reason: str) -> None:
+        """Stop waiting; requests are repeated when the match resumes."""
+        self.halted = reason
+        self._fail(Halted(reason))
+
+    def _fail(self, error: Exception) -> None:
+        for request in self.open.values():
+            if not request.answer.done():
+                request.answer.set_exception(error)
+
+    def behind(self, key: str, table: Table | None) -> bool:
+        """Return whether a match that is being restored has not reached a request yet."""
+        match = KEY.fullmatch(key)
+        if self.find(key) or self.has_left or self.away or not match:
+            return False
+        if table is None:
+            return True
+        number, attempt = int(match[1]), int(match[2])
+        actors = [actor.name for actor in table.game.actors if actor.seat == self.seat]
+        if key not in (self._key(number, actor, attempt) for actor in actors):
+            return False
+        waits = any(actor in table.pending and actor not in self.open for actor in actors)
+        return table.requests < number or (table.requests == number and waits)
+
+    def _due_of(self, call: PersonCall, number: int, start: float) -> float | None:
+        """Return the deadline of a request; it stays the same after a rejected answer."""
+        if call.deadline is None:
+            return None
+        previous, due = self._due.get(call.seat, (None, 0.0))
+        if previous != number:
+            due = start + call.deadline
+            self._due[call.seat] = number, due
+        return due
+
+    def _key(self, number: int, actor: str, attempt: int) -> str:
+        """Return the key of a request, which is the same after a restart."""
+        identity = f"{self.code}/{number}/{actor}/{attempt}"
+        return f"{number}_{attempt}_{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
+
+
+_LEFT = Reply(failure=Failure.LEFT, detail="left the table")
+
+
+def _timed_out(detail: str) -> Reply:
+    return Reply(failure=Failure.TIMED_OUT, detail=detail)

@@ -1,0 +1,164 @@
+"""Table templates: the games and players of a study that people can play in the browser."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cheaptalk.players import PersonSeat
+from cheaptalk.records import player_digest
+from cheaptalk.records.identity import match_digest
+from cheaptalk.rules import Game, get_game
+from cheaptalk.studies.plans.matches import (
+    Configuration,
+    NumberedInstances,
+    PlannedInstance,
+    PlannedMatch,
+    match_of,
+)
+from cheaptalk.studies.plans.plan import Plan
+from cheaptalk.studies.plans.seating import Seated
+from cheaptalk.studies.study import StudyError
+from cheaptalk.styles import style_in
+from cheaptalk.web.rooms.languages import languages
+
+MEDIUM = "browser"
+"""Value of ``person`` for players in the browser: ``{person: browser}``."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableTemplate:
+    """A game configuration and the players in its seats, from which tables are opened.
+
+    Attributes:
+        configuration: the game and its parameters.
+        instances: the study's instances; further ones are drawn when these are used up.
+        seating: players by seat, in order.
+        localized: labels of human players whose prompt style depends on their language.
+        planned_matches: number of matches in the study's plan.
+    """
+
+    configuration: Configuration
+    instances: Sequence[PlannedInstance]
+    seating: tuple[Seated, ...]
+    localized: Collection[str] = ()
+    planned_matches: int = 1
+
+    @cached_property
+    def name(self) -> str:
+        """The identifier in URLs, the same in every run."""
+        players = (seated.digest for seated in self.seating)
+        return match_digest(self.configuration.digest, "", "", 0, players)[:12]
+
+    @property
+    def game(self) -> Game:
+        return self.configuration.game
+
+    @cached_property
+    def seated(self) -> dict[str, Seated]:
+        """Players by seat."""
+        return dict(zip(self.game.seats, self.seating, strict=True))
+
+    @cached_property
+    def human_seats(self) -> tuple[str, ...]:
+        """Seats of people in the browser."""
+        return tuple(seat for seat, seated in self.seated.items() if is_browser_player(seated))
+
+    @cached_property
+    def substitutes(self) -> dict[str, Seated]:
+        """Players that can replace a missing person, by seat."""
+        substitutes = {}
+        for seat in self.human_seats:
+            spec = self.seated[seat].spec
+            if isinstance(spec, PersonSeat) and spec.away is not None:
+                player = spec.stands_in(self.game)
+                substitutes[seat] = Seated(f"stand-in {player_digest(player)[:6]}", player)
+        return substitutes
+
+    def planned_instance(self, number: int) -> PlannedInstance:
+        """Return an instance by its number, which may exceed the number of planned instances."""
+        if number < len(self.instances):
+            return self.instances[number]
+        start = self.instances[0].seed.rpartition("/")[0]
+        return NumberedInstances(start, number + 1)[number]
+
+    def match(
+        self,
+        instance: int,
+        repeat: int,
+        substituted: Sequence[str] = (),
+        seat_languages: Mapping[str, str] | None = None,
+    ) -> PlannedMatch:
+        """Return a match at this table.
+
+        Args:
+            substituted: seats that substitutes play.
+            seat_languages: people's languages by seat.
+        """
+        seating = tuple(
+            self.substitutes[seat]
+            if seat in substituted
+            else self.localize(seat, (seat_languages or {}).get(seat))
+            for seat in self.seated
+        )
+        return match_of(self.configuration, self.planned_instance(instance), seating, repeat)
+
+    def localize(self, seat: str, code: str | None) -> Seated:
+        """Return the player in a seat, with the prompt style of a language if there is one.
+
+        A style that the study sets is kept.
+        """
+        seated, language = self.seated[seat], languages().get(code or "")
+        styles = get_game(self.game.name).styles
+        if seated.label not in self.localized or language is None or language.style not in styles:
+            return seated
+        style = style_in(get_game(self.game.name), language.style)
+        changes = {"style": style.name, "words": style.digest}
+        return Seated(seated.label, seated.spec.model_copy(update=changes))
+
+
+def is_browser_player(seated: Seated) -> bool:
+    """Return whether a player is a person in the browser."""
+    return isinstance(seated.spec, PersonSeat) and seated.spec.person == MEDIUM
+
+
+def table_templates_of(planned: Plan) -> dict[str, TableTemplate]:
+    """Return the table templates of a plan by name, in the plan's order.
+
+    Raises:
+        StudyError: no player is a person in the browser, or a person plays elsewhere.
+    """
+    for player in planned.players().values():
+        if isinstance(player.spec, PersonSeat) and not is_browser_player(player):
+            raise StudyError(
+                f"players.{player.label}: people cannot play in the {player.spec.person} when a "
+                f"study is served; expected {{person: {MEDIUM}}}"
+            )
+    table_templates = {template.name: template for template in _table_templates(planned)}
+    if not table_templates:
+        raise StudyError(
+            f"{planned.study.name} has no player in the browser; add one under players, such as "
+            f"LABEL: {{person: {MEDIUM}}}"
+        )
+    return table_templates
+
+
+def group_by_game(table_templates: Mapping[str, TableTemplate]) -> dict[str, list[TableTemplate]]:
+    """Return the table templates of each game."""
+    groups: dict[str, list[TableTemplate]] = {}
+    for table_template in table_templates.values():
+        groups.setdefault(table_template.game.name, []).append(table_template)
+    return groups
+
+
+def _table_templates(planned: Plan) -> Iterator[TableTemplate]:
+    forms = {label: entry.form for label, entry in planned.study.players.items()}
+    localized = {
+        label for label, form in forms.items() if isinstance(form, PersonSeat) and not form.style
+    }
+    for block in planned.matches.blocks:
+        for seating in block.seatings:
+            if any(map(is_browser_player, seating)):
+                matches = len(block.instances) * block.repeats
+                yield TableTemplate(
+                    block.configuration, block.instances, tuple(seating), localized, matches
+                )

@@ -1,0 +1,43 @@
+"""A study with a remote agent, in every game, and answers of that remote agent."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from cheaptalk.mock_server import answer
+from cheaptalk.rules import games
+
+NAME, TOKEN = "mine", "a token of mine"
+SHORT: dict[str, dict[str, Any]] = {
+    "bargaining": {"horizon": 4},
+    "negotiation": {"horizon": 4},
+    "persuasion": {"horizon": 4},
+    "item_bargaining": {"rounds": 3},
+    "chip_trading": {"rounds": 1},
+    "battle_royale": {"hit_rates": [0.3, 0.5, 1]},
+    "pirate_game": {"players": 4},
+}
+"""Parameters by which games are short; all others are of three players and rounds."""
+THREE = {"players": 3, "rounds": 3}
+
+
+def every_game(instances: int = 1, **player: Any) -> dict[str, Any]:
+    """A study in which a remote agent plays every game with itself."""
+    own = {name: SHORT.get(name, {} if name == "deal_or_no_deal" else THREE) for name in games()}
+    return {
+        "name": "coming",
+        "instances": instances,
+        "games": [{"game": name, "fixed": fixed} for name, fixed in own.items()],
+        "players": {NAME: {"model": f"remote/{NAME}", **player}},
+        "pairing": "self",
+    }
+
+
+def said(messages: Sequence[dict[str, str]]) -> dict[str, Any]:
+    """A legal answer: the fields of the form where it is JSON, else a text."""
+    text = answer([*messages])
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    return {"answer": found} if isinstance(found, dict) else {"text": text}

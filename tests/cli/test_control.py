@@ -1,0 +1,158 @@
+"""``cheaptalk control``: what it prints, and what it refuses."""
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.sentences import spent
+from cheaptalk.cli.studies import control
+from cheaptalk.studies import RunState
+from tests.batch_server import BatchServer
+from tests.conftest import Command
+from tests.fakes import spec, with_model
+
+STATE = RunState.model_validate(
+    {
+        "run": "abc", "study": "small", "pid": 1, "started": 0.0, "written": 1.0,
+        "state": "running", "planned": 2000, "done": 1500, "live": 64, "failed": 3, "left": 500,
+        "forfeited": 20,
+        "per_second": 0.5, "eta": 4000.0, "concurrency": 64, "calls": 12_345, "tokens": 6_789_000,
+        "dollars": None, "budget": {"calls": 20_000}, "quiet": 0.0, "replies": {},
+        "limiters": [
+            {"model": "openai/[gpt]", "limit": 12, "fixed": False, "in_flight": 12, "waiting": 52,
+             "per_second": 6.0, "seconds": 2.0, "answered": 900, "failures": {"overloaded": 31},
+             "paused": 23.0, "given_up": None},
+            {"model": "vllm/tiny", "limit": 3, "fixed": True, "in_flight": 0, "waiting": 0,
+             "per_second": 0.0, "seconds": 0.1, "answered": 9, "failures": {"broken": 10},
+             "paused": 0.0, "given_up": "vllm/tiny brought no answer: gone"},
+        ],
+    }
+)  # fmt: skip
+
+
+@pytest.fixture
+def told(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """A run that is as above, and the orders that it was given."""
+    given: list[dict[str, Any]] = []
+
+    def order(store: Path, study: str, action: str, **what: Any) -> RunState:
+        given.append({"study": study, "action": action} | what)
+        return STATE
+
+    ct.Store.open("cheaptalk.sqlite", create=True).close()
+    monkeypatch.setattr(ct.studies, "watch", lambda store, study: STATE)
+    monkeypatch.setattr(ct.studies, "give_order", order)
+    return given
+
+
+def test_tokens_that_no_server_counted_are_said_to_be_unknown() -> None:
+    known = STATE.model_copy(update={"uncounted": 9})
+    assert spent(known) == (
+        "12,345 of 20,000 calls, 6,789,000 tokens, tokens unknown for 9 of them"
+    )
+    none = known.model_copy(update={"tokens": 0})
+    assert spent(none) == "12,345 of 20,000 calls, tokens unknown for 9 of them"
+
+
+def test_the_status_says_how_far_it_is_and_how_each_model_does(
+    cheaptalk: Command, told: list[Any]
+) -> None:
+    lines = cheaptalk("control", "small").out.splitlines()
+    assert lines[0] == (
+        "small: running; 1,500 of 2,000 matches ended, 20 of them forfeited; 3 failed; 64 matches "
+        "in progress (at most 64), about 1 h 0 min left"
+    )
+    assert lines[1] == "spent: 12,345 of 20,000 calls, 6,789,000 tokens"
+    assert lines[3].split() == [
+        "openai/[gpt]", "12", "12", "52", "6.0", "2.0", "31", "overloaded",
+    ]  # fmt: skip
+    assert lines[4].split()[:3] == ["vllm/tiny", "3", "(fixed)"]
+    assert "abandoned: vllm/tiny brought no answer: gone" in lines
+    assert lines[-1] == "openai/[gpt] is paused for 23 s; calls to vllm/tiny fail immediately"
+    data = json.loads(cheaptalk("control", "small", "status", "--json").out)
+    assert data == STATE.model_dump(mode="json") | {"batches": []}
+    assert told == []
+
+
+@pytest.mark.parametrize(("action", "saying"), list(control.DONE.items())[:3])
+def test_orders_are_given_and_acknowledged(
+    cheaptalk: Command, told: list[Any], action: str, saying: str
+) -> None:
+    assert cheaptalk("control", "small", action).out == f"small: {saying}\n"
+    assert told == [{"study": "small", "action": action}]
+
+
+def test_what_is_set_is_read_from_the_command_line(cheaptalk: Command, told: list[Any]) -> None:
+    done = cheaptalk(
+        "control", "small", "set", "--concurrency", "8", "--model-concurrency", "vllm/tiny@http://a/?x=1=5",
+        "--model-concurrency", "openai/gpt=auto", "--budget", "calls=100,tokens=none,dollars=2.5",
+    )  # fmt: skip
+    assert done.out == "small: changed until this run ends\n"
+    (order,) = told
+    assert order["concurrency"] == 8
+    assert order["limits"] == {"vllm/tiny@http://a/?x=1": 5, "openai/gpt": None}
+    assert order["budget"] == {"calls": 100, "tokens": None, "dollars": 2.5}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "saying"),
+    [
+        (["set"], "set requires --concurrency, --model-concurrency or --budget, which require set"),
+        (["pause", "--concurrency", "3"], "which require set"),
+        (["set", "--model-concurrency", "gpt"], 'expected LABEL=N or MODEL=N (or auto), got "gpt"'),
+        (["set", "--model-concurrency", "=3"], 'expected LABEL=N or MODEL=N (or auto), got "=3"'),
+        (
+            ["set", "--model-concurrency", "gpt=2.5"],
+            'expected LABEL=N or MODEL=N (or auto), got "gpt=2.5"',
+        ),
+        (["set", "--budget", "calls=many"], 'X, got "calls=many"'),
+        (["set", "--concurrency", "0"], "should be greater than or equal to"),
+        (["halt"], "'halt' is not one of 'status', 'pause', 'resume', 'stop', 'set'"),
+    ],
+)
+def test_a_wrong_order_is_told(
+    cheaptalk: Command, told: list[Any], arguments: list[str], saying: str
+) -> None:
+    done = cheaptalk("control", "small", *arguments)
+    assert done.status == 2
+    assert saying in done.said
+    assert told == []
+
+
+@pytest.mark.parametrize("action", ["status", "pause", "stop"])
+def test_a_study_that_does_not_run_is_told(cheaptalk: Command, action: str) -> None:
+    done = cheaptalk("control", "small", action)
+    assert done.status == 2
+    assert done.said == (
+        "error: no store at cheaptalk.sqlite; name an existing one with --store or CHEAPTALK_STORE"
+    )
+
+
+def test_batches_that_are_open_are_shown_whether_a_run_waits_for_them_or_not(
+    cheaptalk: Command, told: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a key")
+    with BatchServer() as server:
+        players = {"tiny": {"model": f"openai/gpt-4o@{server.url}"}}
+        for seed, name in enumerate(("small", "other")):
+            changes = {"name": name, "seed": seed, "players": players, "pairing": "self"}
+            (tmp_path / f"{name}.json").write_text(json.dumps(spec(**with_model() | changes)))
+            assert cheaptalk("run", f"{name}.json", "--batch", "--no-wait").status == 3
+    shown = cheaptalk("control", "small").out.splitlines()
+    assert shown[-2].split() == ["batch", "model", "state", "calls", "created"]
+    assert shown[-1].split()[:4] == [
+        "batch_0", f"openai/gpt-4o@{urlsplit(server.url).netloc}", "submitted",
+        str(server.sizes[0]),
+    ]  # fmt: skip
+    (open_one,) = json.loads(cheaptalk("control", "small", "--json").out)["batches"]
+    assert (open_one["calls"], open_one["collected"]) == (server.sizes[0], None)
+    monkeypatch.undo()
+    with pytest.raises(ct.studies.ControlError) as caught:
+        ct.studies.watch(tmp_path / "cheaptalk.sqlite", "small")
+    assert f"{server.sizes[0]} calls in providers' batches; collect them with: cheaptalk " in str(
+        caught.value
+    )

@@ -1,0 +1,101 @@
+"""Every option name has one meaning and one unit, and its help says what it does."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from cheaptalk.cli.commands import COMMANDS, GROUPS, full_names
+from cheaptalk.cli.main import app
+
+IN_CONTEXT = {
+    "--actor": "an actor whose part of a match is shown",
+    "--alias": "another name of one player",
+    "--allow-failures": "exit status 0 despite failures",
+    "--batch": "providers' batch APIs",
+    "--budget": "caps of a study or judge",
+    "--cluster": "the address of a Ray cluster",
+    "--concurrency": "matches under way at once",
+    "--draws": "the number of bootstrap draws",
+    "--game": "a game or configuration",
+    "--matches": "the number of matches to train on",
+    "--model": "a language model with its settings",
+    "--opponent": "the player in all other seats",
+    "--out": "the file or folder to write",
+    "--port": "the port to listen on",
+    "--prompt-style": "a prompt style",
+    "--request": "the number of a decision request",
+    "--sample": "the size of a random sample",
+    "--seed": "a random seed",
+    "--study": "the name of a study",
+    "--with-player": "a player whose matches are selected",
+    "--workers": "the number of processes",
+}
+"""Options whose help differs between commands, with the one meaning that they have in all."""
+VERBS = {
+    "Accept", "Add", "Allow", "Also", "Analyse", "Authenticate", "Check", "Clone",
+    "Compare", "Compute", "Continue", "Create", "Delay", "Delete", "Do", "Draw",
+    "Estimate", "Evaluate", "Exclude", "Exit", "Export", "Fail", "Import", "Include",
+    "Judge", "Keep", "Let", "Link", "List", "Listen", "Log", "Maximize",
+    "Only", "Pass", "Play", "Pool", "Print", "Propose", "Read", "Record",
+    "Resample", "Retry", "Reuse", "Run", "Search", "Send", "Serve", "Set",
+    "Show", "Skip", "Sort", "Start", "Stop", "Store", "Submit", "Take", "Train",
+    "Treat", "Use", "Wait", "Write",
+}  # fmt: skip
+"""The first words of an option's help."""
+
+
+def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Every command that is no group, with its full name."""
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from leaves(inner, (*path, name))
+    if not hasattr(command, "commands"):
+        yield " ".join(path), command
+
+
+def options() -> list[tuple[str, Any]]:
+    """All options of all commands, each with the command's name."""
+    return [
+        (command, parameter)
+        for command, made in leaves(typer.main.get_command(app)) for parameter in made.params
+        if parameter.param_type_name == "option"
+    ]  # fmt: skip
+
+
+def test_an_option_has_one_meaning_in_all_commands() -> None:
+    helps, forms = defaultdict(set), defaultdict(set)
+    for _, option in options():
+        for name in option.opts:
+            helps[name].add(option.help)
+            if not option.is_flag:
+                forms[name].add(option.metavar)
+    differing = {name for name, texts in helps.items() if len(texts) > 1}
+    assert differing == set(IN_CONTEXT)
+    shared = {name: found for name, found in forms.items() if len(found - {None}) > 1}
+    assert shared.keys() == {"--out"}
+
+
+def test_times_are_seconds_and_money_is_dollars() -> None:
+    for command, option in options():
+        name = option.opts[0]
+        assert not re.search(r"\b(minutes?|hours?|cents?)\b", option.help), (command, name)
+        timed = re.search(r"(timeout|interval|delay|-time)$", name)
+        assert bool(timed) == (option.metavar == "SECONDS"), (command, name)
+
+
+def test_an_option_s_help_is_a_sentence_that_begins_with_a_verb() -> None:
+    for command, option in options():
+        text = re.sub(r"^With [\w-]+: (\w)", lambda found: found[1].upper(), option.help)
+        assert text.split()[0] in VERBS, (command, option.opts[0], text)
+        assert text.endswith("."), (command, option.opts[0], text)
+
+
+@pytest.mark.parametrize("name", [*full_names(), *GROUPS])
+def test_a_summary_fits_its_line(name: str) -> None:
+    summary = GROUPS[name].summary if name in GROUPS else full_names()[name].summary
+    width = 65 if name in COMMANDS or name in GROUPS else 78 - len("exploitability") - 4
+    assert len(summary) <= width
+    assert summary.endswith(".")

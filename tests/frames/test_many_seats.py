@@ -1,0 +1,54 @@
+"""Frames of games whose number of places depends on their parameters."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.frames import match_frames
+from cheaptalk.frames.matches import KINDS
+from tests.played import CROWD, play
+
+GIVERS = [f"giver_{number}" for number in range(1, 11)]
+
+
+@pytest.fixture
+def crowd(toys: None, tmp_path: Path) -> Path:
+    return play(tmp_path, CROWD)
+
+
+def test_there_are_columns_for_the_places_of_all_configurations_in_order(crowd: Path) -> None:
+    with ct.Store.open(crowd) as store:
+        frame = match_frames(store, "crowd")["giving"]
+    assert [name for name in frame.columns if name.startswith(("player_", "payoff_"))] == [
+        *(f"player_{giver}" for giver in GIVERS), *(f"payoff_{giver}" for giver in GIVERS),
+    ]  # fmt: skip
+
+
+def test_a_place_that_a_match_lacks_is_null(crowd: Path) -> None:
+    with ct.Store.open(crowd) as store:
+        frames = match_frames(store, "crowd")
+        records = list(store.records("crowd"))
+    rows = {row["match_id"]: row for frame in frames.values() for row in frame.rows(named=True)}
+    assert {len(record.seats) for record in records} == {2, 3, 10}
+    for record in records:
+        row = rows[record.id]
+        assert record.payoffs is not None
+        for name in (name for name in row if name.startswith("player_")):
+            place = name.removeprefix("player_")
+            there = place in record.seats
+            assert row[name] == (record.label(place) if there else None)
+            assert row[f"payoff_{place}"] == record.payoffs.get(place)
+            ok = record.kinds[place]["ok"] if there else None
+            assert [row[f"answers_{place}_{kind}"] for kind in KINDS] == [
+                ok, *([0 if there else None] * (len(KINDS) - 1)),
+            ]  # fmt: skip
+
+
+def test_the_pairing_shortens_runs_of_more_than_a_few(crowd: Path) -> None:
+    with ct.Store.open(crowd) as store:
+        frame = match_frames(store, "crowd")["giving"]
+    ten = frame.filter(pl.col("game.givers") == 10)
+    assert set(ten["pairing"]) == {"free / luck x 9", "luck x 10", "free x 3 / luck x 4 / kind x 3"}
+    assert "luck / luck" in set(frame["pairing"])

@@ -1,0 +1,33 @@
+"""Draw a random sample of the project's text, to be marked by an editor.
+
+Run ``python -m tests.language.sample --seed 3``: 60 sentences of the docs, 60 strings of the
+command line, 40 first lines of docstrings and 60 names, always the same for a seed.
+"""
+
+import argparse
+import random
+from collections.abc import Sequence
+
+from tests.language import text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--seed", type=int, required=True, help="Seed of the sample.")
+    chance = random.Random(parser.parse_args().seed)  # noqa: S311 - a sample, no secret
+    sentences = [one for one in text.docs_sentences() if len(one.split()) > 3]
+    lines = [docstring.splitlines()[0] for docstring in text.docstrings()]
+    show("Docs", chance.sample(sentences, 60))
+    show("Command line", chance.sample(text.cli_strings(), 60))
+    show("Docstrings", chance.sample(lines, 40))
+    show("Names", chance.sample(text.bound_names(), 60))
+
+
+def show(title: str, sample: Sequence[str]) -> None:
+    print(f"\n## {title}\n")  # noqa: T201 - a program
+    for number, passage in enumerate(sample, 1):
+        print(f"{number:2}. {passage}")  # noqa: T201 - a program
+
+
+if __name__ == "__main__":
+    main()

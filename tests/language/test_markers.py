@@ -1,0 +1,46 @@
+"""A smoke alarm for the project's English: phrases that read as translated are rare."""
+
+import re
+
+import pytest
+
+from tests.language import text
+
+LIMITS = {
+    "indefinite persons": (r"\b(?:[Ss]ome|[Ee]very|[Aa]ny)body\b|\b[Ww]h(?:o|at|ich)ever\b", 2.0),
+    "stand for be": (r"\b[Ss]tands?\b|\bstood\b", 2.0),
+    "tell for report": (r"\b(?:[Tt]old|[Tt]ells?)\b", 2.0),
+    "free relatives": (
+        r"(?:^|[.!?]\s+)(?:Who|What|That which) (?!is the|are the|do|does|can|if)[a-z][^?]*[.;,]",
+        0.5,
+    ),
+    "alone for only": (r"\b[Aa]lone\b", 2.0),
+    "odd verbs": (r"\b(?:is asked for|is waited for|is given up|comes again|goes on)\b", 1.0),
+}
+"""Occurrences for each 10,000 words. In the docs of Inspect AI, none of them is exceeded."""
+LIMIT_OF_DOCSTRINGS = {"free relatives": 2.0}
+"""Limits to lower when the docstrings of adapters and of language training are rewritten."""
+TEXTS = {
+    "docs": text.docs_sentences,
+    "command line": text.cli_strings,
+    "docstrings": text.docstrings,
+}
+
+
+@pytest.mark.parametrize("marker", LIMITS)
+@pytest.mark.parametrize("source", TEXTS)
+def test_markers_are_as_rare_as_in_standard_docs(source: str, marker: str) -> None:
+    passages = TEXTS[source]()
+    pattern, limit = LIMITS[marker]
+    if source == "docstrings":
+        limit = LIMIT_OF_DOCSTRINGS.get(marker, limit)
+    words = sum(len(passage.split()) for passage in passages)
+    hits = [passage for passage in passages if re.search(pattern, passage)]
+    share = 10_000 * len(hits) / words
+    assert share <= limit, f"{share:.1f} per 10,000 words, at most {limit}: {hits[:5]}"
+
+
+def test_vague_names_are_rare() -> None:
+    names = text.bound_names()
+    vague = [name for name in names if name in text.VAGUE]
+    assert len(vague) / len(names) < 0.01

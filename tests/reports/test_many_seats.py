@@ -1,0 +1,195 @@
+"""Reports of games in which several places have one role."""
+
+import math
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.frames import match_frames
+from cheaptalk.records.store.queries import places_of
+from cheaptalk.reports.recipes.tables import estimate
+from cheaptalk.reports.study import figures
+from cheaptalk.reports.study.scores import GameScores
+from tests.pages import Page
+from tests.played import CROWD, play
+from tests.reports.conftest import Reported
+from tests.reports.marks import boxes
+
+pytestmark = pytest.mark.usefixtures("toys")
+
+
+@pytest.fixture
+def crowd(toys: None, tmp_path: Path) -> Path:
+    return play(tmp_path, CROWD)
+
+
+@pytest.fixture
+def page(crowd: Path, reported: Reported) -> Page:
+    return reported(crowd)
+
+
+def records_of(path: Path, game: str) -> list[ct.MatchRecord]:
+    with ct.Store.open(path) as store:
+        return [record for record in store.records("crowd", bodies=True) if record.game == game]
+
+
+def scores(path: Path, game: str) -> GameScores:
+    with ct.Store.open(path) as store:
+        frame = match_frames(store, "crowd")[game]
+        return GameScores(game, frame, places_of(store, "crowd")[game])
+
+
+def gain(record: ct.MatchRecord, label: str) -> float:
+    """What the givers of this label got on average."""
+    assert record.payoffs is not None
+    return fmean(
+        record.payoffs[place] for place, role in record.roles.items()
+        if role == "giver" and record.label(place) == label
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("game", ["giving", "collecting"])
+def test_a_match_counts_once_for_each_player_of_a_role(crowd: Path, game: str) -> None:
+    records = records_of(crowd, game)
+    for line in scores(crowd, game).players["giver"].iter_rows(named=True):
+        label = line["player_giver"]
+        own = [
+            record for record in records
+            if label in [record.label(at) for at, role in record.roles.items() if role == "giver"]
+        ]  # fmt: skip
+        assert line["finished"] == len(own)
+        assert line["payoff_giver.n"] == len(own)
+        assert line["payoff_giver.clusters"] == len(
+            {(str(r.parameters), r.instance_key) for r in own}
+        )
+        assert math.isclose(line["payoff_giver"], fmean(gain(record, label) for record in own))
+        pots = [sum((record.outcome or {})["gifts"].values()) for record in own]
+        assert math.isclose(line["pot"], fmean(pots))
+        asked = [
+            record.kinds[at]["ok"] for record in own for at, role in record.roles.items()
+            if role == "giver" and record.label(at) == label
+        ]  # fmt: skip
+        assert line["answers_ok"] == sum(asked)
+
+
+def test_who_gains_most_of_those_who_share_a_role_stands_first(crowd: Path) -> None:
+    lines = scores(crowd, "giving").players["giver"]
+    gains = lines["payoff_giver"].to_list()
+    assert gains == sorted(gains, reverse=True)
+    assert lines["player_giver"].to_list() == ["free", "luck", "kind"]
+
+
+def test_a_role_with_one_place_is_summed_up_match_by_match(crowd: Path) -> None:
+    (free, luck) = scores(crowd, "collecting").players["keeper"].iter_rows(named=True)
+    records = records_of(crowd, "collecting")
+    for line in (free, luck):
+        own = [r.payoffs["keeper"] for r in records  # type: ignore[index]  # all finished
+               if r.label("keeper") == line["player_keeper"]]  # fmt: skip
+        assert line["payoff_keeper.n"] == len(own) == 20
+        assert math.isclose(line["payoff_keeper"], fmean(own))
+
+
+def test_pairings_hold_payoffs_by_place_where_these_are_few(crowd: Path, page: Page) -> None:
+    assert page.headings("collecting-pairings") == [
+        "Giver 1", "Giver 2", "Keeper", "Payoff Keeper", "Pot", "Payoff Giver 1", "Payoff Giver 2",
+        "Finished", "Valid at first try",
+    ]  # fmt: skip
+    records = records_of(crowd, "collecting")
+    for row in page.tables["collecting-pairings"][1:]:
+        seated = [cell.text for cell in row[:3]]
+        own = [r for r in records if [r.label(at) for at in r.seats] == seated]
+        shown = [row[5], row[6], row[3]]
+        for place, cell in zip(("giver_1", "giver_2", "keeper"), shown, strict=True):
+            mean = fmean((record.payoffs or {})[place] for record in own)
+            assert cell.number() == pytest.approx(mean, rel=2e-6)
+
+
+def test_many_places_are_one_column_and_their_payoffs_one_for_each_role(
+    crowd: Path, page: Page
+) -> None:
+    assert page.headings("giving-pairings") == [
+        "Players", "Payoff Giver", "Pot", "Finished", "Valid at first try",
+    ]  # fmt: skip
+    assert page.headings("giving-players")[:2] == ["Player", "Payoff Giver"]
+    rows = {row[0].text: row for row in page.tables["giving-pairings"][1:]}
+    assert len(rows) == 9 + 3
+    records = records_of(crowd, "giving")
+    for record in records:
+        shown = ct.records.line_up([record.label(place) for place in record.seats])
+        own = [r for r in records if [r.label(at) for at in r.seats]
+               == [record.label(at) for at in record.seats]]  # fmt: skip
+        means = [fmean((r.payoffs or {}).values()) for r in own]
+        assert rows[shown][3].number() == len(own) == 5
+        assert rows[shown][1].number() == pytest.approx(fmean(means), rel=2e-6)
+
+
+def test_links_name_the_places_and_leave_out_larger_tables(page: Page) -> None:
+    rows = {row[0].text: row for row in page.tables["giving-pairings"][1:]}
+    two = parse_qs(urlsplit(rows["luck / luck"][1].link or "").query)
+    assert two == {"player_giver_1": ["luck"], "player_giver_2": ["luck"],
+                   "without": ["giver_3"], "status": ["finished"]}  # fmt: skip
+    ten = parse_qs(urlsplit(rows["luck x 10"][1].link or "").query)
+    assert list(ten) == [*(f"player_giver_{number}" for number in range(1, 11)), "status"]
+
+
+def test_figures_show_what_those_got_whom_no_measure_tells_apart(crowd: Path) -> None:
+    giving, collecting = (scores(crowd, game) for game in ("giving", "collecting"))
+    assert [panel.title for panel in figures.gains(giving)] == ["Payoff Giver"]
+    assert [panel.title for panel in figures.metrics(giving)] == ["Pot"]
+    panels = [*figures.gains(collecting), *figures.metrics(collecting)]
+    assert [(panel.title, len(panel.layers)) for panel in panels] == [
+        ("Payoff Giver", 1), ("Payoff Keeper", 1), ("Pot", 2),
+    ]  # fmt: skip
+    assert figures.matrices(scores(crowd, "giving")) == []
+
+
+def test_two_places_of_one_role_have_a_matrix_of_what_the_first_got(
+    toys: None, tmp_path: Path
+) -> None:
+    path = play(tmp_path, CROWD | {"games": CROWD["games"][:1]})
+    panels = {panel.title: panel for panel in figures.matrices(scores(path, "giving"))}
+    assert list(panels) == ["Payoff Giver 1", "Pot"]
+    chart = panels["Payoff Giver 1"]
+    shown = {(chart.y.names[round(sum(box.y) / 2)], chart.x.names[round(sum(box.x) / 2)]): box.label
+             for box in boxes(chart)}  # fmt: skip
+    assert float(shown["kind", "free"]) == 10.0  # nine of ten coins given, doubled and halved
+    assert float(shown["free", "kind"]) == 19.0
+
+
+def test_transcripts_of_many_tell_all_what_all_heard_once(page: Page) -> None:
+    ten = next(one for one in page.transcripts() if len(one["players"]) == 10)
+    assert set(ten["roles"].values()) == {"giver"}
+    read = Page(ten["html"])
+    assert read.text.count("How many coins do you put into the pot?") == 1
+    assert "All 10 are asked" in read.text
+    classes = [found.get("class") for _, found in read.elements]
+    assert classes.count("said") == 10
+    assert classes.count("turn alone") == len(
+        {line for line in read.text.splitlines() if "ends with" in line}
+    )
+
+
+def test_a_mean_over_copies_stays_within_what_the_table_leaves_them(tmp_path: Path) -> None:
+    games: list[dict[str, Any]] = [
+        {"game": "pirate_game", "fixed": {"gold": 70, "players": 7}, "pairing": [["first"] * 7]},
+        {
+            "game": "battle_royale",
+            "pairing": [["first"] * 10, ["first"] * 5 + ["second"] * 5],
+        },
+    ]
+    players = {
+        "first": {"strategies": {"battle_royale": "random", "pirate_game": "random"}},
+        "second": {"strategies": {"battle_royale": "weakest"}},
+    }
+    path = play(tmp_path, {"name": "crowd", "games": games, "players": players, "instances": 6})
+    pirates = scores(path, "pirate_game").players["player"].row(0, named=True)
+    found = estimate(pirates, "payoff_player")
+    assert (found.value, found.low, found.spread(1)) == (10, None, "constant")
+    battle = scores(path, "battle_royale")
+    lines = pl.concat([battle.pairings, battle.players["player"]], how="diagonal_relaxed")
+    assert lines["payoff_player.high"].max() <= 0.2  # type: ignore[operator]

@@ -1,0 +1,80 @@
+"""The viewer on games of many places."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import cheaptalk as ct
+from tests.played import CROWD, play
+from tests.web.test_viewer import Viewer
+
+Keep = Callable[[ct.MatchRecord], bool]
+
+
+@pytest.fixture
+def crowd(toys: None, tmp_path: Path) -> Iterator[Viewer]:
+    with ct.Store.open(play(tmp_path, CROWD)) as store:
+        yield Viewer(store)
+
+
+def givers(record: ct.MatchRecord) -> list[str]:
+    return [record.label(place) for place, role in record.roles.items() if role == "giver"]
+
+
+@pytest.mark.parametrize(
+    ("query", "keep"),
+    [
+        ("giving?player_giver=kind", lambda r: "kind" in givers(r)),
+        ("giving?player_giver_10=kind", lambda r: givers(r)[9:] == ["kind"]),
+        ("giving?player_giver_1=luck&without=giver_3", lambda r: givers(r)[0] == "luck"
+         and len(r.seats) == 2),
+        ("giving?kind_giver=ok&player_giver=free", lambda r: "free" in givers(r)),
+        ("giving?kind_giver_10=ok", lambda r: len(r.seats) == 10),
+        ("giving?kind_giver=refused", lambda r: False),
+        ("collecting?player_keeper=free", lambda r: r.label("keeper") == "free"),
+        ("collecting?player_giver=free", lambda r: "free" in givers(r)),
+    ],
+)  # fmt: skip
+def test_filters_by_place_and_by_role(crowd: Viewer, query: str, keep: Keep) -> None:
+    game = query.partition("?")[0]
+    records = [record for record in crowd.store.records("crowd") if record.game == game]
+    wanted = [record.id for record in records if keep(record)]
+    assert crowd.matches(f"/studies/crowd/{query}") == wanted
+
+
+@pytest.mark.parametrize("game", ["giving", "collecting"])
+def test_pairings_lead_to_their_matches(crowd: Viewer, game: str) -> None:
+    seen: list[str] = []
+    for row in crowd.page("/studies/crowd").tables[f"crowd-{game}"][1:]:
+        link = next(cell.link for cell in row if cell.link)
+        seen += crowd.matches(link)
+    records = [record.id for record in crowd.store.records("crowd") if record.game == game]
+    assert sorted(seen) == sorted(records)
+
+
+def test_one_chooses_among_few_places_and_among_the_roles_of_many(crowd: Viewer) -> None:
+    def choices(path: str) -> list[str]:
+        elements = crowd.page(path).elements
+        return [found["name"] or "" for tag, found in elements if tag == "select"]
+
+    few = ["player_giver_1", "player_giver_2", "player_keeper", "player", "status", "kind"]
+    assert choices("/studies/crowd/collecting") == few
+    assert choices("/studies/crowd/giving") == ["player_giver", "status", "kind"]
+
+
+def test_a_seating_asked_for_stays_asked_for(crowd: Viewer) -> None:
+    page = crowd.page("/studies/crowd/giving?player_giver_1=free&player_giver_2=luck")
+    hidden = {found["name"]: found["value"] for _, found in page.elements
+              if found.get("type") == "hidden"}  # fmt: skip
+    assert hidden == {"player_giver_1": "free", "player_giver_2": "luck"}
+    assert "10 matches with Giver 1 free, Giver 2 luck found" in " ".join(page.text.split())
+
+
+def test_a_match_of_ten_says_in_short_who_sits_where(crowd: Viewer) -> None:
+    record = next(r for r in crowd.store.records("crowd") if len(set(givers(r))) == 3)
+    text = " ".join(crowd.page(f"/matches/{record.id}?study=crowd").text.split())
+    assert "free x 3 / luck x 4 / kind x 3" in text
+    assert "Giver 1 to Giver 3" in text
+    assert "Giver 4 to Giver 7" in text
+    assert "All 10 are asked How many coins do you put into the pot?" in text
