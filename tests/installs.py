@@ -37,7 +37,7 @@ USES = {
     NONE: """
         cheaptalk --help
         cheaptalk run quickstart
-        cheaptalk match show "$(cheaptalk plan quickstart --matches | cut -d' ' -f1 | head -1)"
+        cheaptalk match show "$(cheaptalk plan quickstart --list-matches | cut -d' ' -f1 | head -1)"
         """,
     "report": PLAYED + "cheaptalk report small --out report.html; test -s report.html",
     "web": """
