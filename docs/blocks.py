@@ -16,13 +16,13 @@ BLOCK = re.compile(
     r"(?P<body>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
 )
-"""A fenced block. What stands in one with a title is that file; a comment before it skips it."""
+"""A fenced block; its title names the file with this content, and a comment before it skips it."""
 PORT = re.compile(r"\b81[23]\d\b")
-"""The ports at which the servers of the pages listen."""
+"""The ports of servers on the pages."""
 LISTENING = "until (: < /dev/tcp/127.0.0.1/{port}) 2> /dev/null; do sleep; done"
-"""Waits until somebody listens at a port."""
+"""Waits until a server listens on a port."""
 MARK = "\x1e"
-"""Stands around the exit status of each command, after what it wrote."""
+"""Encloses the exit status of each command, after its output."""
 BASH = shutil.which("bash") or "bash"
 
 
@@ -36,7 +36,7 @@ class Block(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command as a reader types it, and what is to come of it; ``...`` stands for anything."""
+    """A command and its expected output, in which ``...`` matches any text."""
 
     typed: str
     shown: str

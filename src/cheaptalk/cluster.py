@@ -100,9 +100,8 @@ class Cluster:
 def _check_version(expected: str) -> None:
     if expected != __version__:
         raise CheaptalkError(
-            f"this machine has cheaptalk {__version__}, but the caller has {expected}; install "
-            f"the same "
-            "version on all machines of the cluster"
+            f"this machine has cheaptalk {__version__}, but the caller has {expected}; install the "
+            "same version on all machines of the cluster"
         )
 
 
@@ -171,8 +170,7 @@ def cluster(on: str) -> Iterator[Cluster]:
             reason = first_line(error)
             raise CheaptalkError(
                 f"{on}: cannot reach the cluster ({reason}); check that its head is running, and "
-                f"set "
-                "RAY_AUTH_MODE=token if it requires a token"
+                "set RAY_AUTH_MODE=token if it requires a token"
             ) from error
     machines = Cluster(ray)
     try:
@@ -276,8 +274,7 @@ def _check_listening(on: str, host: str, port: int) -> None:
         where = "RAY_ADDRESS is its address" if on == "ray" else "its client server listens there"
         raise CheaptalkError(
             f"{on}: cannot reach a cluster at {host}:{port} ({error}); check that its head is "
-            f"running, "
-            f"and that {where}"
+            f"running, and that {where}"
         ) from error
 
 

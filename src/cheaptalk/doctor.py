@@ -293,6 +293,5 @@ def _judged(integrity: ct.records.Integrity) -> str:
     damaged = counted(number, "match") if number else "no match, but the items above are"
     return (
         f"is damaged: {damaged} damaged ({read}); restore a copy of the store: resume does not "
-        f"play "
-        "ended matches again, damaged or not"
+        "play ended matches again, damaged or not"
     )

@@ -40,7 +40,7 @@ def test_an_answer_that_does_not_count_is_asked_for_again_with_the_reason() -> N
     table.step("no tag")
     ended = table.step("no tag")
     assert (ended.kind, ended.over, ended.reward) == (Kind.UNPARSABLE, True, 0)
-    with pytest.raises(ct.CheaptalkError, match="begin a match with reset"):
+    with pytest.raises(ct.CheaptalkError, match="start a match with reset"):
         table.step("[message] Hello?")
 
 

@@ -70,7 +70,7 @@ def test_the_card_is_read_by_its_own_parser_and_explains_every_column(
     assert card.text.rstrip().endswith("Nobody (2026).")
     spec = card.text.partition("```yaml\n")[2].partition("\n```")[0]
     assert ct.yaml_files.parse_yaml(spec)["players"].keys() == CHANGES["players"].keys()
-    assert "People took part" not in card.text
+    assert "Some players were human participants" not in card.text
 
 
 def test_tables_of_people_are_left_out_unless_they_are_asked_for(
@@ -89,7 +89,7 @@ def test_tables_of_people_are_left_out_unless_they_are_asked_for(
         card = (folder / "README.md").read_text()
         assert ("config_name: responses" in card) is people
         assert "config_name: calls" not in card  # a table without a row has no columns to show
-        assert "People took part" in card
+        assert "Some players were human participants" in card
 
 
 class Hub:
@@ -125,7 +125,7 @@ def test_a_dataset_is_pushed_to_a_private_repository_unless_told_otherwise(
 
 def test_what_is_no_dataset_is_neither_written_nor_pushed(store: Store, tmp_path: Path) -> None:
     hub = Hub()
-    with pytest.raises(ct.CheaptalkError, match="is no dataset; make one with write_dataset"):
+    with pytest.raises(ct.CheaptalkError, match="is not a dataset; create one with write_dataset"):
         push_dataset(tmp_path, "me/set", api=hub)
     assert hub.asked == []
     with pytest.raises(ct.StoreError, match="no study"):
@@ -133,6 +133,6 @@ def test_what_is_no_dataset_is_neither_written_nor_pushed(store: Store, tmp_path
     ct.run(study(), store)
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "own.txt").touch()
-    with pytest.raises(ct.CheaptalkError, match="is there already; name a new folder"):
+    with pytest.raises(ct.CheaptalkError, match="already exists; choose a new folder"):
         write_dataset(store, "small", tmp_path / "set")
     assert [one.name for one in (tmp_path / "set").iterdir()] == ["own.txt"]

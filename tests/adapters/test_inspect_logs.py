@@ -133,7 +133,7 @@ def test_the_command_writes_them_to_a_new_folder(played: Store, cheaptalk: Comma
     done = cheaptalk(*wanted, "logs")
     assert done.status == 0, done.err
     assert f"{len(logs_in(Path('logs')))} logs, " in done.out
-    assert "is there already; name a new folder" in cheaptalk(*wanted, "logs").said
+    assert "already exists; choose a new folder" in cheaptalk(*wanted, "logs").said
     assert "not a .zip" in cheaptalk(*wanted, "logs.zip").said
 
 
@@ -141,6 +141,6 @@ def test_a_study_without_models_has_none(store: Store, tmp_path: Path) -> None:
     scripts = {"name": "scripts", "games": [{"game": "bargaining", "instances": 1}],
                "players": {"a": {"strategy": "linear"}, "b": {"strategy": "boulware"}}}  # fmt: skip
     ct.run(ct.studies.parse_study(scripts, "a test"), store)
-    with pytest.raises(ct.CheaptalkError, match="scripts: no model has played a match to its end"):
+    with pytest.raises(ct.CheaptalkError, match="scripts: no match of a model has ended"):
         write_inspect_logs(store, "scripts", tmp_path / "logs")
     assert not (tmp_path / "logs").exists()

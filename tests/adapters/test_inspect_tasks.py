@@ -119,7 +119,7 @@ def test_a_reply_that_is_cut_off_or_filtered_is_counted_as_that(evaluated: Path,
         ({"seat": "carol"}, 'bargaining has no seat "carol"'),
         ({"other": "openai/gpt-4o"}, "must be scripted"),
         ({"parameters": {"money": -1}}, "money"),
-        ({"instances": 0}, "at least one, not 0"),
+        ({"instances": 0}, "at least 1, not 0"),
     ],
 )
 def test_what_cannot_be_played_is_said_before_it_is_run(wrong: dict[str, Any], why: str) -> None:

@@ -138,7 +138,10 @@ def test_the_tools_tell_a_model_all_that_it_has_to_know() -> None:
     assert set(schema["properties"]) == {"call", "answer", "text", "seconds"}
     for name in schema["properties"]:
         assert f"{name}: " in tools["answer"].description
-    assert seen == (True, {"state": "waiting", "next": "nothing is asked now: use the tool wait"})
+    assert seen == (
+        True,
+        {"state": "waiting", "next": "there is no question now: use the tool wait"},
+    )
 
 
 def test_what_a_client_does_wrong_is_told_in_a_sentence_and_changes_nothing(

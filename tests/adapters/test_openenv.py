@@ -57,7 +57,7 @@ def test_its_own_client_plays_two_matches_at_once_as_they_are_played_here() -> N
         here.step(TAKEN)
         assert (ended.done, ended.reward) == (True, here.step(PROPOSED).reward)
         assert one.state()["step_count"] == 2
-        with pytest.raises(Exception, match="begin a match with reset"):
+        with pytest.raises(Exception, match="start a match with reset"):
             one.step({"text": TAKEN})
 
 

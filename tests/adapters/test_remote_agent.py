@@ -159,7 +159,7 @@ def test_a_remote_agent_without_the_right_token_is_turned_away() -> None:
 def test_who_finds_nobody_or_somebody_else_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(0) as there:
         nobody = f"http://127.0.0.1:{there.getsockname()[1]}/agents/mine"
-    with pytest.raises(RemoteAgentError, match=f"nobody answers at {nobody}"):
+    with pytest.raises(RemoteAgentError, match=f"no response from {nobody}"):
         play_as_remote_agent(nobody, legal, TOKEN, patience=0.1)
     elsewhere = pytest.raises(RemoteAgentError, match="404: Not Found")
     with AgentServer([NAME], 0, tokens={NAME: TOKEN}) as door, elsewhere:
@@ -168,7 +168,7 @@ def test_who_finds_nobody_or_somebody_else_is_told(monkeypatch: pytest.MonkeyPat
     with pytest.raises(RemoteAgentError, match="set CHEAPTALK_AGENT_TOKEN"):
         play_as_remote_agent(nobody, legal)
     with pytest.raises(
-        RemoteAgentError, match='"mine" is no URL: write http://HOST:PORT/agents/NAME'
+        RemoteAgentError, match='"mine" is not a URL; use http://HOST:PORT/agents/NAME'
     ):
         play_as_remote_agent("mine", legal, TOKEN)
 

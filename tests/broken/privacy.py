@@ -20,7 +20,7 @@ from tests.broken.kit import Short, boxed, breaks, reworded
 from tests.toys import Cards, Guess, Guessing, GuessNow, Reveal
 
 
-@breaks("check_simultaneous", "sees answers given at the same time in ")
+@breaks("check_simultaneous", "observes simultaneous answers in ")
 def simultaneous_answers_shown(folder: Path) -> GameSpec:
     class Said(dict[str, int]):
         def __hash__(self) -> int:  # type: ignore[override]  # what the kit looks for is worse
@@ -43,7 +43,7 @@ def simultaneous_answers_shown(folder: Path) -> GameSpec:
     return boxed(Peeking, **reworded(folder, live="Guess."))
 
 
-@breaks("check_simultaneous", "after others asked at once failed: IllegalAction: taken")
+@breaks("check_simultaneous", "after simultaneous answers failed: IllegalAction: taken")
 def first_come_first_served(_: Path) -> GameSpec:
     class Grabbing(Short):
         def rest(self, instance: Cards) -> Iterator[Any]:
@@ -63,7 +63,7 @@ def first_come_first_served(_: Path) -> GameSpec:
     return boxed(Grabbing, random)
 
 
-@breaks("check_secrets", '"right" hears Reveal(target=')
+@breaks("check_secrets", '"right" observes Reveal(target=')
 def a_secret_told(_: Path) -> GameSpec:
     class Leaky(Short):
         def rest(self, instance: Cards) -> Iterator[Any]:
@@ -78,7 +78,7 @@ def a_secret_told(_: Path) -> GameSpec:
 
 @breaks(
     "check_secrets",
-    '"right" reads when it is asked GuessNow(round=1) changes with what left k',
+    'the text of GuessNow(round=1) for "right" changes with private informat',
 )
 def a_secret_in_words_alone(folder: Path) -> GameSpec:
     class Renamed(Guessing):
@@ -89,7 +89,7 @@ def a_secret_in_words_alone(folder: Path) -> GameSpec:
     return boxed(Renamed, **reworded(folder, guess_now="Guess before {{ names.left }} does."))
 
 
-@breaks("check_secrets", "hears Refused(reason='too low')")
+@breaks("check_secrets", "observes Refused(reason='too low')")
 def a_secret_in_a_refusal(_: Path) -> GameSpec:
     class Grudging(Short):
         def rest(self, instance: Cards) -> Iterator[Any]:
@@ -108,7 +108,10 @@ def a_secret_in_a_refusal(_: Path) -> GameSpec:
     return boxed(Grudging, random)
 
 
-@breaks("check_secrets", "but hears no more when what left knows changes: left from 1 to 2")
+@breaks(
+    "check_secrets",
+    "but no further observation if private information of left changes: left from 1 to 2",
+)
 def a_secret_in_the_length(_: Path) -> GameSpec:
     class Hasty(Short):
         def rest(self, instance: Cards) -> Iterator[Any]:
@@ -121,7 +124,7 @@ def a_secret_in_the_length(_: Path) -> GameSpec:
     return boxed(Hasty)
 
 
-@breaks("check_secrets", "a secret of left is the match itself: change its instance or its game")
+@breaks("check_secrets", "a secret of left changes neither the instance nor the game")
 def a_secret_that_changes_nothing(_: Path) -> GameSpec:
     class Vain(Guessing):
         def secrets(self, instance: Cards) -> Iterator[Secret]:
@@ -130,7 +133,7 @@ def a_secret_that_changes_nothing(_: Path) -> GameSpec:
     return boxed(Vain)
 
 
-@breaks("check_secrets", "secrets() gives None; yield a ct.Secret for each, or leave it out")
+@breaks("check_secrets", "secrets() returns None; yield a ct.Secret for each, or omit the method")
 def no_secrets_at_all(_: Path) -> GameSpec:
     class Empty(Guessing):
         def secrets(self, instance: Cards) -> Any:
@@ -139,7 +142,7 @@ def no_secrets_at_all(_: Path) -> GameSpec:
     return boxed(Empty)
 
 
-@breaks("check_secrets", "a secret is of umpire, which is no seat; the seats are left, right")
+@breaks("check_secrets", "a secret has the unknown owner umpire; the actors are left, right")
 def a_secret_of_nobody_there(_: Path) -> GameSpec:
     class Strange(Guessing):
         def secrets(self, instance: Cards) -> Iterator[Secret]:
@@ -148,7 +151,7 @@ def a_secret_of_nobody_there(_: Path) -> GameSpec:
     return boxed(Strange)
 
 
-@breaks("check_secrets", "a secret of left changes nothing that they are told: lenient from False")
+@breaks("check_secrets", "a secret of left doesn't change their observations: lenient from False")
 def a_secret_that_its_owner_is_not_told(_: Path) -> GameSpec:
     class Vain(Guessing):
         def secrets(self, instance: Cards) -> Iterator[Secret]:

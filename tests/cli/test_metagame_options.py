@@ -117,7 +117,7 @@ def test_proposed_cells_are_played_as_a_study_and_taken_together(
     (game,) = json.loads(cheaptalk(*asked(store, "--include-study", "more", "--json")).out)
     assert (game["instances_in_all_cells"], game["instances_in_some_cell"]) == (20, 25)
     assert sorted(game["instances"][at][at] for at in range(3)) == [20, 25, 25]
-    assert "few and more taken together" in page.read_text(encoding="utf-8")
+    assert "few and more combined" in page.read_text(encoding="utf-8")
     assert cheaptalk(*asked(store, "--include-study", "nothing")).status == 2
 
 

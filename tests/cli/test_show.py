@@ -47,7 +47,7 @@ def test_ten_players_are_shown_in_short(cheaptalk: Command, toys: None, tmp_path
     assert lines[1].startswith('giver_1: free {"game": "giving", "strategy": "steady"')
     assert lines[2].startswith('giver_2 to giver_10: luck {"game": "giving", "strategy": "random"')
     assert lines.count("How many coins do you put into the pot?") == 1
-    place = lines.index("All 10 are asked")
+    place = lines.index("All 10: request 0")
     assert lines[place + 2] == 'Giver 1 responds: {"coins": 0}'
     answers = [line.partition(" responds: ")[0] for line in lines[place + 2 : place + 12]]
     assert answers == [f"Giver {number}" for number in range(1, 11)]

@@ -177,7 +177,7 @@ BAD = {
         NFG + "{ 1 2 }\n1 2\n3",
         'line 3: the second player\'s payoff of "1" against "2"',
     ),
-    "long.nfg": (NFG + "{ 1 1 } 1 2\n3", 'line 2: the file goes on after .* found "3"'),
+    "long.nfg": (NFG + "{ 1 1 } 1 2\n3", 'line 2: unexpected text after .* found "3"'),
     "ends.nfg": (NFG + "{ 1 2 }\n1 2\n3\n\n", "line 3: .* found the end of the file"),
     "number.nfg": (NFG + "{ 1 1 }\n1 two", 'line 2, "1" against "1": "two" is not a number'),
     "outcome.nfg": (NFG + '{ 1 1 } { { "o" 1 2 } } 2', "from 0 to 1, not"),

@@ -74,7 +74,7 @@ class Run:
                 said, _ = process.communicate()
             assert process.returncode in (0, 1), said
             if "continue with: cheaptalk judge run talk" not in said:
-                assert (process.returncode == 1) == ("without a verdict" in said), said
+                assert (process.returncode == 1) == ("without a valid verdict" in said), said
                 return said
         raise AssertionError(said)
 

@@ -18,8 +18,6 @@ LIMITS = {
     "odd verbs": (r"\b(?:is asked for|is waited for|is given up|comes again|goes on)\b", 1.0),
 }
 """Occurrences for each 10,000 words. In the docs of Inspect AI, none of them is exceeded."""
-LIMIT_OF_DOCSTRINGS = {"free relatives": 2.0}
-"""Limits to lower when the docstrings of adapters and of language training are rewritten."""
 TEXTS = {
     "docs": text.docs_sentences,
     "command line": text.cli_strings,
@@ -32,8 +30,6 @@ TEXTS = {
 def test_markers_are_as_rare_as_in_standard_docs(source: str, marker: str) -> None:
     passages = TEXTS[source]()
     pattern, limit = LIMITS[marker]
-    if source == "docstrings":
-        limit = LIMIT_OF_DOCSTRINGS.get(marker, limit)
     words = sum(len(passage.split()) for passage in passages)
     hits = [passage for passage in passages if re.search(pattern, passage)]
     share = 10_000 * len(hits) / words

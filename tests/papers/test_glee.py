@@ -432,7 +432,7 @@ def test_factors_that_go_together_are_named_and_all_other_effects_stay(tmp_path:
     both = joined.tables["impact"].frame
     assert set(both["parameter"]) == {"δ_A and δ_B", "MA", "Alice", "Bob"}
     assert set(both.filter(parameter="δ_A and δ_B")["level"]) == {"0.8, 1"}
-    assert "told apart" not in " ".join(joined.tables["impact"].notes)
+    assert "cannot be separated" not in " ".join(joined.tables["impact"].notes)
     same = both.filter(pl.col("parameter") != "δ_A and δ_B").select("name", "metric", "effect")
     assert same.rows() == [
         (*name, pytest.approx(effect, abs=1e-9))

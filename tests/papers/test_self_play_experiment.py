@@ -82,7 +82,7 @@ def test_what_cannot_be_run_is_said_in_a_sentence(tmp_path: Path) -> None:
         run_experiment(read_experiment("tiny"), tmp_path / "out", lineages=["semi"])
     with pytest.raises(ct.CheaptalkError, match="options has no corpus for a base model"):
         run_experiment(read_experiment("options"), tmp_path / "out")
-    with pytest.raises(ct.CheaptalkError, match="is no folder of a language model"):
+    with pytest.raises(ct.CheaptalkError, match="is not a language model's folder"):
         run_experiment(read_experiment("options"), tmp_path / "none", base=str(tmp_path))
     assert not (tmp_path / "none").exists()
     (tmp_path / "wrong.yaml").write_text("name: wrong\nlineage: {}\n")

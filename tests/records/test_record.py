@@ -240,7 +240,7 @@ def altered(record: MatchRecord, place: int, **changes: Any) -> MatchRecord:
         (0, {"action": OFFER | {"bob_gain": 50.0}}, "the two parts must add up to 100"),
         (1, {"actor": "alice"}, 'recorded answer 1 of "alice" matches no open request'),
         (2, {"request": 5}, 'recorded answer 5 of "bob" matches no open request: request 2'),
-        (1, {"action": {"decision": "accept"}}, "request 2 is to nobody"),
+        (1, {"action": {"decision": "accept"}}, "request 2 is to no actor"),
     ],
     ids=["value", "objection", "seat", "request", "after-the-end"],
 )

@@ -114,10 +114,10 @@ def test_what_several_hear_at_once_is_gathered() -> None:
         ]
     )  # fmt: skip
     assert [(scene.head(2), scene.text) for scene in scenes] == [
-        ("All 2 are told", "Hello."), ("A is told", "Hello."), ("B is told", "B alone."),
-        ("All 2 are asked", "How many?"), ("A is asked", "How many?"), ("A is told", "Hello."),
+        ("All 2 observe", "Hello."), ("A observes", "Hello."), ("B observes", "B alone."),
+        ("All 2: request 0", "How many?"), ("A: request 1", "How many?"), ("A observes", "Hello."),
     ]  # fmt: skip
-    assert scenes[0].head(5) == "A, B are told"
+    assert scenes[0].head(5) == "A, B observe"
 
 
 def test_of_long_words_that_differ_little_the_difference_is_shown() -> None:
@@ -133,10 +133,10 @@ def test_of_long_words_that_differ_little_the_difference_is_shown() -> None:
         ]
     )  # fmt: skip
     assert [(scene.head(9), scene.shown.splitlines()) for scene in scenes] == [
-        ("A is told", ["You are A.", *rules]), ("B is told the same, but for", ["You are B."]),
-        ("C is told", ["You are C.", *rules, "Four."]),
-        ("D is told the same, but for", ["You are D."]),
-        ("E is told", ["You", "know", "nothing", "at", "all."]),
+        ("A observes", ["You are A.", *rules]), ("B observes (only differences)", ["You are B."]),
+        ("C observes", ["You are C.", *rules, "Four."]),
+        ("D observes (only differences)", ["You are D."]),
+        ("E observes", ["You", "know", "nothing", "at", "all."]),
     ]  # fmt: skip
 
 

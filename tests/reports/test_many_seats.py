@@ -166,7 +166,7 @@ def test_transcripts_of_many_tell_all_what_all_heard_once(page: Page) -> None:
     assert set(ten["roles"].values()) == {"giver"}
     read = Page(ten["html"])
     assert read.text.count("How many coins do you put into the pot?") == 1
-    assert "All 10 are asked" in read.text
+    assert "All 10: request 0" in read.text
     classes = [found.get("class") for _, found in read.elements]
     assert classes.count("said") == 10
     assert classes.count("turn alone") == len(

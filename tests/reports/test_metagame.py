@@ -451,7 +451,7 @@ def test_payoffs_alone_have_a_page_without_intervals(tmp_path: Path) -> None:
     metagame_report("doves", [doves], tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert "There are no intervals: the payoffs were given" in page.text
-    assert "No bootstrap was made" in page.text
+    assert "There are no bootstrap draws" in page.text
     assert "b" not in page.tags()
     rows = page.tables["doves-strategies"][1:]
     assert [row[1].number() for row in rows] == [0.5, 0.5]

@@ -170,5 +170,5 @@ def test_a_record_of_other_rules_is_refused_with_the_reason(
 def test_a_record_that_goes_on_after_the_end_is_refused() -> None:
     ended = [*RECORD, (1, "right", None)]
     assert replay(GAME, INSTANCE, "seed", ended).over
-    with pytest.raises(ReplayMismatch, match="request 2 is to nobody"):
+    with pytest.raises(ReplayMismatch, match="request 2 is to no actor"):
         replay(GAME, INSTANCE, "seed", [*ended, (2, "left", None)])

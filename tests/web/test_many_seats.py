@@ -77,4 +77,4 @@ def test_a_match_of_ten_says_in_short_who_sits_where(crowd: Viewer) -> None:
     assert "free x 3 / luck x 4 / kind x 3" in text
     assert "Giver 1 to Giver 3" in text
     assert "Giver 4 to Giver 7" in text
-    assert "All 10 are asked How many coins do you put into the pot?" in text
+    assert "All 10: request 0 How many coins do you put into the pot?" in text

@@ -1,6 +1,6 @@
-"""cheaptalk inside other projects: games, runs and records in the forms that these know.
+"""Adapters to other projects: games, runs and records in their formats.
 
-Loaded when first used; each needs the extra that its page names.
+Loaded lazily; each needs its extra.
 """
 
 import lazy_loader

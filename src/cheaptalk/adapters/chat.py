@@ -78,7 +78,7 @@ class ChatEnvironment:
             CheaptalkError: no match has started.
         """
         if self._table is None:
-            raise CheaptalkError("there is no match: begin one with reset")
+            raise CheaptalkError("there is no match: start one with reset")
         return self._table
 
     def reset(self, seed: str) -> Observed:
@@ -97,7 +97,7 @@ class ChatEnvironment:
             CheaptalkError: there is no open request: the match is over or hasn't started.
         """
         if self._table is None or self._thinking is None:
-            raise CheaptalkError("nothing is asked: begin a match with reset")
+            raise CheaptalkError("there is no open request: start a match with reset")
         reply = Reply(text=response, finish="stop") if isinstance(response, str) else response
         try:
             call = self._thinking.send(reply)
@@ -172,8 +172,8 @@ def chat_environment(
     Raises:
         CheaptalkError: there is no such game or seat, or a setting is invalid.
 
-    >>> asked = chat_environment("deal_or_no_deal", other="fair", style="tagged").reset("a seed")
-    >>> asked.messages[0].role, asked.over
+    >>> state = chat_environment("deal_or_no_deal", other="fair", style="tagged").reset("a seed")
+    >>> state.messages[0].role, state.over
     ('system', False)
     """
     rules = legal(get_game(game).rules, parameters or {})

@@ -15,28 +15,26 @@ from cheaptalk.extras import needing
 
 PATIENCE = 60.0
 """Seconds for which a tool retries while the agent server is unreachable."""
-INSTRUCTIONS = """You sit at a table of cheaptalk and play games of bargaining, negotiation and
-persuasion against others. Each question comes whole: its messages hold the rules, all that you were
-told and said so far, and what is asked now. Use the tools: wait for a question, answer it, and go
-on until the state is over. Several matches may be under way at once; each question stands for
-itself, and its call number tells which one you answer."""
-LOOK = """Look what you are asked now, without waiting. The state is asked (there is a question),
-waiting (nothing is asked now: use wait) or over (the games have ended: stop). A question has a call
-number, the game, your seat, the messages to read, and the form of the answer that is wanted with
-its JSON schema."""
-WAIT = """Wait until you are asked something, or until it is over, and show it as look does.
-seconds: how long to wait at most, up to 60; if nothing is asked by then, wait again."""
-ANSWER = """Answer a question, and see what is asked next, as look shows it.
-call: the number of the question, as it was shown.
-answer: an object that fits the schema of the question's form; this is the usual way.
-text: instead of answer, the whole reply in words, where the messages ask for more than JSON.
-seconds: how long to wait for the next question, up to 60.
-An answer that the rules refuse costs a try: the same question comes again, and its last messages
-hold what you answered and the reason."""
+INSTRUCTIONS = """You play games of bargaining, negotiation and persuasion in cheaptalk. Each
+question is self-contained: its messages contain the rules, the match so far, and the current
+request. Wait for a question, answer it, and repeat until the state is over. Several matches may be
+in progress at once; the call number identifies the question that you answer."""
+LOOK = """Return the current question without waiting. The state is asked (there is a question),
+waiting (there is none: use wait) or over (all games have ended: stop). A question has a call
+number, the game, your seat, the messages, and the form of the answer with its JSON schema."""
+WAIT = """Wait for a question or the end of all games; returns the same as look.
+seconds: maximum time to wait, up to 60; if there is no question by then, wait again."""
+ANSWER = """Answer a question and return the next one, as look does.
+call: the question's call number.
+answer: an object that fits the form's schema; the usual way to answer.
+text: instead of answer, the full reply as text, if the messages ask for more than JSON.
+seconds: maximum time to wait for the next question, up to 60.
+An invalid answer costs a try: the same question is repeated, and its last messages contain your
+answer and the reason."""
 NEXT = {
-    "asked": "read the messages, and use the tool answer with this call number",
-    "waiting": "nothing is asked now: use the tool wait",
-    "over": "the games have ended: nothing is left to do",
+    "asked": "read the messages and use the tool answer with this call number",
+    "waiting": "there is no question now: use the tool wait",
+    "over": "all games have ended: there is nothing left to do",
 }
 """The next step in each state."""
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -62,7 +60,7 @@ def mcp_server(url: str, token: str | None = None) -> Any:
     )  # as it was called before mcp 2
     errors = import_module(f"{server_class.__module__.rpartition('.')[0]}.exceptions")
     server = server_class("cheaptalk", instructions=INSTRUCTIONS, log_level="ERROR")
-    RemoteAgent(url, token)  # what is wrong is said here, not to the first client
+    RemoteAgent(url, token)  # reports errors before the first client connects
 
     async def shown(seconds: float, sent_answer: tuple[str, dict[str, Any]] | None = None) -> Any:
         """Send an answer, if any, and return the state with the open request."""

@@ -29,13 +29,13 @@ CARD = jinja2.Template(
 )  # fmt: skip
 ROWS = {
     "matches": "a match: game, parameters, players, outcome, payoffs, metrics",
-    "answers": "an answer: who, to which question, the move, and the raw reply",
-    "calls": "a call to a model: all that was sent, and all that came back",
+    "answers": "an answer: its actor, request and action, and the raw reply",
+    "calls": "a model call: the complete request and reply",
     "judgements": "a verdict of a judge on an answer, a seat or a match",
-    "participants": "a person who took part",
-    "responses": "a person's answer to an item",
-    "plays": "a game of a person, and what it paid",
-    "payments": "a payment to a person",
+    "participants": "a participant",
+    "responses": "a participant's answer to an item",
+    "plays": "a participant's game, with its pay",
+    "payments": "a payment to a participant",
 }
 """The meaning of a row in each table."""
 SIZES = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"))
@@ -96,7 +96,7 @@ def write_dataset(
     with Store.opened(store) as opened:
         opened.study(name)
         if not opened.count_members(name):
-            raise CheaptalkError(f"{name} has no match that a dataset could hold; run it first")
+            raise CheaptalkError(f"{name} has no matches for a dataset; run it first")
         try:
             with whole_folder(Path(to)) as folder:
                 data = folder / "data"
@@ -105,7 +105,7 @@ def write_dataset(
                 card = _card(opened, name, done.rows, codebook, title, licence, citation)
                 (folder / "README.md").write_text(card, encoding="utf-8")
         except FileExistsError as error:
-            raise CheaptalkError(f"{to} is there already; name a new folder") from error
+            raise CheaptalkError(f"{to} already exists; choose a new folder") from error
     return Exported(Path(to), done.rows)
 
 
@@ -130,7 +130,7 @@ def push_dataset(
         CheaptalkError: the folder isn't a dataset, or huggingface_hub isn't installed.
     """
     if not (Path(folder) / "README.md").is_file() or not (Path(folder) / "data").is_dir():
-        raise CheaptalkError(f"{folder} is no dataset; make one with write_dataset")
+        raise CheaptalkError(f"{folder} is not a dataset; create one with write_dataset")
     if api is None:
         with needing("hub"):
             api = import_module("huggingface_hub").HfApi()

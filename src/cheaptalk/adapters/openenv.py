@@ -45,14 +45,14 @@ def openenv_app(
     class Answer(core.Action):  # type: ignore[misc, name-defined]
         text: str
 
-    class Asking(core.Observation):  # type: ignore[misc, name-defined]
+    class ChatObservation(core.Observation):  # type: ignore[misc, name-defined]
         messages: list[dict[str, str]]
         kind: str | None = None
 
-    def asked(now: Observed) -> Any:
+    def observe(now: Observed) -> Any:
         messages = [message.model_dump(include={"role", "content"}) for message in now.messages]
         reward = now.reward if now.over else None
-        return Asking(messages=messages, kind=now.kind, done=now.over, reward=reward)
+        return ChatObservation(messages=messages, kind=now.kind, done=now.over, reward=reward)
 
     class Seat(core.Environment):  # type: ignore[misc, name-defined]
         SUPPORTS_CONCURRENT_SESSIONS = True
@@ -64,18 +64,18 @@ def openenv_app(
 
         def reset(self, seed: int | None = None, episode_id: str | None = None, **_: Any) -> Any:
             self._state = core.State(episode_id=episode_id or uuid4().hex)
-            return asked(self._chat.reset(self._state.episode_id if seed is None else str(seed)))
+            return observe(self._chat.reset(self._state.episode_id if seed is None else str(seed)))
 
         def step(self, action: Any, timeout_s: float | None = None, **_: Any) -> Any:
             now = self._chat.step(action.text)
             self._state.step_count += 1
-            return asked(now)
+            return observe(now)
 
         @property
         def state(self) -> Any:
             return self._state
 
-    Seat()  # what is wrong is said here, not to the first client
+    Seat()  # reports errors before the first client connects
     return core.create_app(
-        Seat, Answer, Asking, env_name=f"cheaptalk {game}", max_concurrent_envs=sessions
+        Seat, Answer, ChatObservation, env_name=f"cheaptalk {game}", max_concurrent_envs=sessions
     )

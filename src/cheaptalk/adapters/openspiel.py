@@ -1,6 +1,6 @@
 """The games as OpenSpiel games, for its algorithms (CFR, best responses, learning).
 
-Simultaneous decisions are made one after the other, unobserved. The instance is drawn at chance
+Simultaneous decisions are sequential and unobserved. The instance is drawn at chance
 nodes with known probabilities: one outcome per instance if they can be listed, else the bytes of
 the instance's seed. The history of actions therefore determines the state.
 """
@@ -20,7 +20,7 @@ try:
     import pyspiel
 except ModuleNotFoundError as lacking:
     raise CheaptalkError(
-        f'games of OpenSpiel need {lacking.name}: pip install "cheaptalk[openspiel]"'
+        f'OpenSpiel games need {lacking.name}: pip install "cheaptalk[openspiel]"'
     ) from lacking
 
 np = needed("numpy")
@@ -28,14 +28,14 @@ np = needed("numpy")
 MOST_INSTANCES = 10_000
 """Maximum number of instances as outcomes of one chance node."""
 BYTES, BYTE = 4, 256
-"""Chance nodes that draw the seed of an instance otherwise, and the outcomes of each."""
+"""Otherwise, chance nodes that draw an instance's seed, and their outcomes."""
 PLAIN = '{}[]":\\ '
 """Characters left unquoted in a game string's parameters; OpenSpiel splits at commas and
 brackets."""
 
 
 class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
-    """An OpenSpiel game; a subclass for each game names the one that it plays.
+    """An OpenSpiel game; each subclass names a cheaptalk game in ``plays``.
 
     Args:
         parameters: OpenSpiel's parameters, one of which contains the game's as quoted JSON.
@@ -71,7 +71,7 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As what makes it, in a process that has not registered it, too."""
+        """Pickle the call that creates the game, also where it isn't registered."""
         return loaded, (self.plays, self.get_parameters()["parameters"])
 
     def new_initial_state(self) -> "SpielState":
@@ -81,11 +81,11 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
         return self.draws
 
     def make_py_observer(self, kind: Any = None, params: Any = None) -> "SpielObserver | None":
-        """What sees a state from a seat; None where public and private knowledge are asked for
-        apart, which the arrays do not tell.
+        """Return a seat's observer; None for separate public and private information, which
+        arrays don't distinguish.
 
         Raises:
-            CheaptalkError: there are parameters, of which it takes none.
+            CheaptalkError: there are parameters; none are supported.
         """
         if params:
             raise CheaptalkError(f"observers of {self.arrays.rules.name} take no parameters")
@@ -145,7 +145,7 @@ class SpielState(pyspiel.State):  # type: ignore[misc] # OpenSpiel ships no type
 
     def _apply_action(self, action: int) -> None:
         if action not in self.legal_actions():
-            raise CheaptalkError(f"action {action} is not legal here; legal_actions() has those")
+            raise CheaptalkError(f"action {action} is not legal here; use one of legal_actions()")
         if self.match is None:
             self._drawn.append(action)
             self._begin_if_drawn(self.get_game())
@@ -195,7 +195,7 @@ class SpielObserver:
 
 
 def listed(arrays: ArrayGame[Any, Any]) -> tuple[list[Any], list[float]]:
-    """Return all instances with their probabilities, or none and a byte's if there are too many."""
+    """Return instances with probabilities; if too many, none with a byte's probabilities."""
     try:
         instances, chances = arrays.every_instance()
     except NotArrayed:
@@ -250,10 +250,10 @@ def read(quoted: str) -> dict[str, Any]:
 
 
 def loaded(game: str, quoted: str) -> SpielGame:
-    """A game from OpenSpiel's registry, in which it is put when it is first asked for.
+    """Return a game from OpenSpiel's registry, registering it on first use.
 
-    OpenSpiel gives back what it holds after Python has ended, which a class survives and a function
-    does not.
+    OpenSpiel releases the registered object after Python's shutdown; this works with a class, but
+    not with a function.
     """
     name = short_name(game)
     if name not in pyspiel.registered_names():
@@ -264,14 +264,15 @@ def loaded(game: str, quoted: str) -> SpielGame:
 
 
 def openspiel_game(game: str, parameters: Mapping[str, Any] | None = None) -> SpielGame:
-    """A game as one of OpenSpiel's, which from then on loads it by its name, ``cheaptalk_GAME``.
+    """Return a game as an OpenSpiel game and register it as ``cheaptalk_GAME``.
 
     Args:
-        parameters: those of the game that are not its defaults.
+        parameters: game parameters that differ from the defaults.
 
     Raises:
-        UnknownName: there is no such game, or no array game plays it.
-        CheaptalkError: no array game plays it with these parameters, or OpenSpiel is missing.
+        UnknownName: there is no such game, or it has no array game.
+        CheaptalkError: the array game doesn't support these parameters, or OpenSpiel isn't
+            installed.
 
     >>> game = openspiel_game("public_goods", {"players": 2, "rounds": 1, "tokens": 2})
     >>> print(game)

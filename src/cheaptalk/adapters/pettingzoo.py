@@ -18,12 +18,12 @@ try:
     from pettingzoo import AECEnv, ParallelEnv
 except ModuleNotFoundError as lacking:
     raise CheaptalkError(
-        f'environments of PettingZoo need {lacking.name}: pip install "cheaptalk[pettingzoo]"'
+        f'PettingZoo environments need {lacking.name}: pip install "cheaptalk[pettingzoo]"'
     ) from lacking
 
 np = needed("numpy")
 
-Seen: TypeAlias = dict[str, Any]
+Observation: TypeAlias = dict[str, Any]
 """An agent's observation: ``observation``, and ``action_mask`` with a 1 for each legal action."""
 
 
@@ -80,16 +80,15 @@ class Seats:
         """The agents' payoffs, in the game's unit."""
         return dict(zip(self.agents, self.game.returns(self._state)[0].tolist(), strict=True))
 
-    def seen(self, agent: str, is_active: bool) -> Seen:
+    def observation(self, agent: str, is_active: bool) -> Observation:
         """Return an agent's observation; without a request, no action is legal."""
         legal = self.game.legal(self._state)[0] & is_active
         return self._shown(agent, legal)
 
-    def seen_at_once(self) -> dict[str, Seen]:
-        """What all are shown who are asked at once.
+    def simultaneous_observations(self) -> dict[str, Observation]:
+        """Return the observations of all agents before simultaneous actions.
 
-        What is legal for one does not depend on what others answer at once, so that the masks are
-        those after any of their actions.
+        Legal actions don't depend on others' simultaneous actions, so any of these will do.
         """
         observations, state = {}, self._state
         for agent in self.agents:
@@ -98,15 +97,15 @@ class Seats:
             state = self.game.step(state, legal.argmax(keepdims=True))
         return observations
 
-    def _shown(self, agent: str, legal: Any) -> Seen:
+    def _shown(self, agent: str, legal: Any) -> Observation:
         numbers = self.game.observe(self._state, self.agents.index(agent))[0]
         return {"observation": numbers, "action_mask": legal.astype(np.int8)}
 
     def take(self, actions: Mapping[str, Any]) -> None:
-        """Take the actions of agents whose turn comes one after the other: all of them, or none.
+        """Take consecutive actions: all, or none if one isn't legal.
 
         Raises:
-            CheaptalkError: one is not legal; the message says whose, and how many are.
+            CheaptalkError: an action isn't legal.
         """
         state = self._state
         for agent, action in actions.items():
@@ -121,7 +120,7 @@ class Seats:
 
 
 class Spaces:
-    """What agents can see and do, in either form of environment."""
+    """Observation and action spaces of both kinds of environment."""
 
     def __init__(self, seats: Seats) -> None:
         self.metadata = seats.metadata
@@ -137,9 +136,9 @@ class Spaces:
 
 
 class PettingZooEnv(Spaces, AECEnv):  # type: ignore[misc] # PettingZoo ships no types
-    """A game whose agents act in turns; those who decide at once act one after the other, unseen.
+    """A game whose agents act in turns; simultaneous actions are sequential and unobserved.
 
-    Attributes: as PettingZoo's ``AECEnv`` has them.
+    Attributes: see PettingZoo's ``AECEnv``.
     """
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -153,14 +152,14 @@ class PettingZooEnv(Spaces, AECEnv):  # type: ignore[misc] # PettingZoo ships no
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self.agent_selection = self._seats.turn
 
-    def observe(self, agent: str) -> Seen:
-        return self._seats.seen(agent, is_active=agent == self.agent_selection)
+    def observe(self, agent: str) -> Observation:
+        return self._seats.observation(agent, is_active=agent == self.agent_selection)
 
     def step(self, action: Any) -> None:
-        """Take an action for the agent whose turn it is; None for one whose match is over.
+        """Take the current agent's action; None after the match.
 
         Raises:
-            CheaptalkError: the action is not legal, or no match is under way.
+            CheaptalkError: the action isn't legal, or no match is in progress.
         """
         if not self.agents:
             refuse_without_match()
@@ -178,18 +177,18 @@ class PettingZooEnv(Spaces, AECEnv):  # type: ignore[misc] # PettingZoo ships no
 
 
 class PettingZooParallelEnv(Spaces, ParallelEnv):  # type: ignore[misc] # PettingZoo ships no types
-    """A game whose agents all act at once, round after round.
+    """A game whose agents act simultaneously in each round.
 
-    Attributes: as PettingZoo's ``ParallelEnv`` has them.
+    Attributes: see PettingZoo's ``ParallelEnv``.
     """
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Seen], dict[str, dict[str, Any]]]:
+    ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
         """Start the first match of a seed, or the next match without one."""
         self._seats.begin(seed)
         self.agents = list(self.possible_agents)
-        return self._seats.seen_at_once(), {agent: {} for agent in self.agents}
+        return self._seats.simultaneous_observations(), {agent: {} for agent in self.agents}
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
         """Take an action for every agent.
@@ -198,21 +197,21 @@ class PettingZooParallelEnv(Spaces, ParallelEnv):  # type: ignore[misc] # Pettin
             observations, rewards, terminations, truncations and infos, each by agent.
 
         Raises:
-            CheaptalkError: an action is missing or not legal, or no match is under way; then
-                nothing has changed.
+            CheaptalkError: an action is missing or not legal, or no match is in progress; the
+                state is unchanged.
         """
         if not self.agents:
             refuse_without_match()
         agents = self.agents
         for agent in agents:
             if agent not in actions:
-                raise CheaptalkError(f"all agents act at once, and {agent} has no action")
+                raise CheaptalkError(f"no action of {agent}: all agents act simultaneously")
         self._seats.take({agent: actions[agent] for agent in agents})
         over = self._seats.over
         if over:
             self.agents = []
         return (
-            self._seats.seen_at_once(),
+            self._seats.simultaneous_observations(),
             self._seats.payoffs,
             dict.fromkeys(agents, over),
             dict.fromkeys(agents, False),
@@ -221,25 +220,26 @@ class PettingZooParallelEnv(Spaces, ParallelEnv):  # type: ignore[misc] # Pettin
 
 
 def refuse_without_match() -> NoReturn:
-    """Say that nobody is asked."""
-    raise CheaptalkError("no match is under way: begin one with reset")
+    """Raise an error because no match is in progress."""
+    raise CheaptalkError("no match is in progress; call reset")
 
 
 def pettingzoo_env(
     game: str, parameters: Mapping[str, Any] | None = None, *, seed: int = 0
 ) -> PettingZooEnv:
-    """A game as an environment of PettingZoo in which agents act in turns (AEC).
+    """Return a game as a PettingZoo environment in which agents act in turns (AEC).
 
-    Equal seeds instance alike: the N-th match after ``reset(seed=S)``, counted from 0, is dealt and
-    drawn as at a table under the seed ``"S/N"``.
+    The N-th match after ``reset(seed=S)``, counted from 0, has the instance and random draws of
+    the seed ``"S/N"``.
 
     Args:
-        parameters: those of the game that are not its defaults.
-        seed: what matches depend on until ``reset`` is given another.
+        parameters: game parameters that differ from the defaults.
+        seed: seed of matches until ``reset`` sets another.
 
     Raises:
-        UnknownName: there is no such game, or no array game plays it.
-        CheaptalkError: no array game plays it with these parameters, or PettingZoo is missing.
+        UnknownName: there is no such game, or it has no array game.
+        CheaptalkError: the array game doesn't support these parameters, or PettingZoo isn't
+            installed.
 
     >>> env = pettingzoo_env("bargaining", {"money": 100, "horizon": 2, "messages": False})
     >>> env.reset(seed=7)
@@ -252,25 +252,22 @@ def pettingzoo_env(
 def pettingzoo_parallel_env(
     game: str, parameters: Mapping[str, Any] | None = None, *, seed: int = 0
 ) -> PettingZooParallelEnv:
-    """A game as an environment of PettingZoo in which all agents act at once.
+    """Return a game as a PettingZoo environment in which all agents act simultaneously.
 
-    Args: as of :func:`pettingzoo_env`.
+    Args: see :func:`pettingzoo_env`.
 
     Raises:
-        UnknownName: there is no such game, or no array game plays it.
-        CheaptalkError: its players do not all decide at once, no array game plays it with these
-            parameters, or PettingZoo is missing.
+        UnknownName: there is no such game, or it has no array game.
+        CheaptalkError: players don't act simultaneously, the array game doesn't support these
+            parameters, or PettingZoo isn't installed.
 
     >>> env = pettingzoo_parallel_env("public_goods", {"players": 3, "rounds": 2})
-    >>> seen, _ = env.reset(seed=7)
+    >>> observations, _ = env.reset(seed=7)
     >>> rewards = env.step(dict.fromkeys(env.agents, 5))[1]
-    >>> list(seen), rewards["player_1"]
+    >>> list(observations), rewards["player_1"]
     (['player_1', 'player_2', 'player_3'], 0.0)
     """
     arrays = read_array_game(game, parameters)
     if not isinstance(arrays, SimultaneousRounds):
-        raise CheaptalkError(
-            f"the players of {game} do not all decide at once; let them act in turns, by "
-            "pettingzoo_env"
-        )
+        raise CheaptalkError(f"the players of {game} don't act simultaneously; use pettingzoo_env")
     return PettingZooParallelEnv(Seats(arrays, seed))

@@ -49,7 +49,7 @@ def agent_token(token: str | None = None) -> str:
     value = (token or os.environ.get(VARIABLE, "")).strip()
     if not value:
         raise RemoteAgentError(
-            f"a remote agent needs its token, which was shown when the run began: set {VARIABLE}"
+            f"a remote agent needs its token, shown at the start of the run: set {VARIABLE}"
         )
     return value
 
@@ -71,7 +71,7 @@ class RemoteAgent:
     def __init__(self, url: str, token: str | None = None, patience: float = PATIENCE) -> None:
         value = agent_token(token)
         if not url.startswith(("http://", "https://")):
-            raise RemoteAgentError(f'"{url}" is no URL: write http://HOST:PORT/agents/NAME')
+            raise RemoteAgentError(f'"{url}" is not a URL; use http://HOST:PORT/agents/NAME')
         self.url = url.rstrip("/")
         self.patience = patience
         self._headers = {"Authorization": f"Bearer {value}"}
@@ -106,7 +106,7 @@ class RemoteAgent:
             RemoteAgentError: the token is wrong, or the server is unreachable.
         """
         query = {"wait": f"{wait:g}", "most": f"{maximum}", "after": after}
-        return await self._said("GET", self.url, SLACK + wait, params=query)
+        return await self._send("GET", self.url, SLACK + wait, params=query)
 
     async def answer(self, call: str, fields: Mapping[str, Any]) -> None:
         """Answer a request.
@@ -120,9 +120,9 @@ class RemoteAgent:
             RemoteAgentError: the answer is malformed, the request is closed, or the server is
                 unreachable.
         """
-        await self._said("POST", f"{self.url}/answers", SLACK, json={"call": call, **fields})
+        await self._send("POST", f"{self.url}/answers", SLACK, json={"call": call, **fields})
 
-    async def _said(self, method: str, url: str, patience: float, **request: Any) -> dict[str, Any]:
+    async def _send(self, method: str, url: str, patience: float, **request: Any) -> dict[str, Any]:
         """Send an HTTP request and return its response; retry while the server is unreachable."""
         assert self._session is not None, "use it as an asynchronous context manager"
         until, pause = time.monotonic() + self.patience, 0.1
@@ -141,8 +141,8 @@ class RemoteAgent:
                 problem = error
             if time.monotonic() + pause > until:
                 raise RemoteAgentError(
-                    f"nobody answers at {url} ({problem or type(problem).__name__}): has the run "
-                    "begun, and is that its port?"
+                    f"no response from {url} ({problem or type(problem).__name__}); check that the "
+                    "run has started and the port is right"
                 ) from None
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -151,7 +151,7 @@ class RemoteAgent:
 def _checked(data: Any, status: int, url: str) -> dict[str, Any]:
     body = data if isinstance(data, dict) else {}
     if status != 200 or "state" not in body:
-        why = body.get("error") or f"what answers at {url} is no run of cheaptalk"
+        why = body.get("error") or f"the server at {url} is not a cheaptalk run"
         raise RemoteAgentError(str(why), status)
     return body
 

@@ -40,17 +40,16 @@ TOKENS = [4**power for power in range(14)]
 
 
 class Telemetry(RunObserver):
-    """Makes spans and metrics of matches and calls: the ``onlooker`` of a run or a host.
+    """Observer of a run that records matches and calls as spans and metrics.
 
     Args:
-        tracer_provider: of OpenTelemetry's SDK; by default the one that the program has set,
-            without which there are no spans.
+        tracer_provider: OpenTelemetry's tracer provider; by default the global one, without which
+            there are no spans.
         meter_provider: likewise, for metrics.
-        content: whether spans hold what models were sent and answered, and what providers say of
-            failures.
+        content: whether spans contain prompts, responses and providers' error messages.
 
     Raises:
-        CheaptalkError: OpenTelemetry is not installed.
+        CheaptalkError: OpenTelemetry isn't installed.
     """
 
     def __init__(
@@ -70,7 +69,7 @@ class Telemetry(RunObserver):
             explicit_bucket_boundaries_advisory=TOKENS,
         )  # fmt: skip
         self._matches = meter.create_histogram(
-            "cheaptalk.match.duration", "s", "How long matches took that were played here."
+            "cheaptalk.match.duration", "s", "Duration of matches played by this process."
         )
         self.content = content
 
@@ -100,13 +99,13 @@ class Telemetry(RunObserver):
 
     @contextmanager
     def call(self, call: ModelCall, number: str) -> Iterator[Callable[[Reply], None]]:
-        """A span around the sending of a call; what it yields is told the reply.
+        """Open a span for an attempt of a call; call the yielded function with the reply.
 
         Args:
-            number: of the call, as :class:`.Models` get it.
+            number: the call's number, see :class:`.Models`.
         """
-        about = _named(call)
-        attributes = about | _asked(call) | _where(number)
+        about = _model_attributes(call)
+        attributes = about | _setting_attributes(call) | _request_attributes(number)
         if self.content:
             attributes["gen_ai.input.messages"] = json.dumps(
                 [_message(message) for message in call.messages]
@@ -141,7 +140,7 @@ class Telemetry(RunObserver):
 
     @contextmanager
     def _span(self, name: str, kind: str, attributes: Attributes) -> Iterator[Any]:
-        """A span, the parent of those inside; of an error that ends it, it holds the type alone."""
+        """Open a span, the parent of inner ones; record only the type of an exception."""
         with self._tracer.start_as_current_span(
             name, kind=self._trace.SpanKind[kind], attributes=attributes,
             record_exception=False, set_status_on_exception=False,
@@ -173,17 +172,17 @@ class _Traced:
 
 @contextmanager
 def open_telemetry(*, content: bool = False) -> Iterator[Telemetry]:
-    """Telemetry that is sent by OTLP over HTTP, and all of it sent when it is closed.
+    """Export telemetry by OTLP over HTTP; the rest is sent on exit.
 
-    Where to, with which headers and how often, is what OpenTelemetry's own environment variables
-    say: ``OTEL_EXPORTER_OTLP_ENDPOINT`` (by default port 4318 of this machine),
-    ``OTEL_EXPORTER_OTLP_HEADERS``, ``OTEL_SERVICE_NAME``, ``OTEL_TRACES_SAMPLER`` and the others.
+    Use OpenTelemetry's environment variables, such as ``OTEL_EXPORTER_OTLP_ENDPOINT`` (default:
+    port 4318 of this machine), ``OTEL_EXPORTER_OTLP_HEADERS``, ``OTEL_SERVICE_NAME`` and
+    ``OTEL_TRACES_SAMPLER``.
 
     Args:
-        content: as :class:`Telemetry` has it.
+        content: see :class:`Telemetry`.
 
     Raises:
-        CheaptalkError: OpenTelemetry is not installed.
+        CheaptalkError: OpenTelemetry isn't installed.
     """
     with needing("telemetry"):
         tracing = import_module("opentelemetry.sdk.trace")
@@ -213,10 +212,10 @@ def _status(end: End) -> str:
     return Status.LIVE.value if end is None else Status.FAILED.value
 
 
-def _named(call: ModelCall) -> Attributes:
-    """Who is asked to do what: few values, fit for metrics.
+def _model_attributes(call: ModelCall) -> Attributes:
+    """Return a call's operation, model and server: attributes with few values.
 
-    >>> _named(ModelCall(model="xai/grok-4", messages=()))["gen_ai.provider.name"]
+    >>> _model_attributes(ModelCall(model="xai/grok-4", messages=()))["gen_ai.provider.name"]
     'x_ai'
     """
     name = ModelName.parse(call.model)
@@ -232,7 +231,7 @@ def _named(call: ModelCall) -> Attributes:
     return attributes
 
 
-def _asked(call: ModelCall) -> Attributes:
+def _setting_attributes(call: ModelCall) -> Attributes:
     """Return the settings of a call as attributes."""
     settings = call.settings
     attributes = {
@@ -247,10 +246,10 @@ def _asked(call: ModelCall) -> Attributes:
     return {key: value for key, value in attributes.items() if value is not None}
 
 
-def _where(number: str) -> Attributes:
-    """Which question of which seat a call is about.
+def _request_attributes(number: str) -> Attributes:
+    """Return the request and the attempt of a call number.
 
-    >>> _where("a1b2/3/alice/0/2")["gen_ai.conversation.id"]
+    >>> _request_attributes("a1b2/3/alice/0/2")["gen_ai.conversation.id"]
     'a1b2/alice'
     """
     match, request, seat, attempt, sending = number.split("/")

@@ -29,11 +29,11 @@ PACE = 2.0
 
 
 class Tracker(AbstractContextManager["Tracker"], ABC):
-    """Stores numbers by name and step until it is closed.
+    """Receives metrics by name and step until it is closed.
 
     Args:
-        location: where to store them, in the tracker's format; its default if empty.
-        run: the name of the run.
+        location: a folder, project or URI, by tracker; empty for the default.
+        run: the run's name.
     """
 
     @abstractmethod
@@ -41,11 +41,11 @@ class Tracker(AbstractContextManager["Tracker"], ABC):
 
     @abstractmethod
     def log(self, step: int, values: Mapping[str, float]) -> None:
-        """Store numbers. Steps never decrease; names consist of letters, digits and ``_-./``."""
+        """Record metrics. Steps never decrease; names consist of letters, digits and ``_-./``."""
 
     @abstractmethod
     def close(self) -> None:
-        """Write pending numbers."""
+        """Write buffered metrics."""
 
     def __exit__(
         self,
@@ -57,21 +57,21 @@ class Tracker(AbstractContextManager["Tracker"], ABC):
 
 
 class TensorBoard(Tracker):
-    """Files for TensorBoard in a folder, ``runs`` if none is named, below it in one of the run.
+    """TensorBoard files in a subfolder of the location, by default ``runs``.
 
-    Numbers from there on that an earlier process left, as it was killed, are hidden.
+    Later steps of an earlier, killed process are hidden.
     """
 
     def __init__(self, location: str, run: str) -> None:
         with needing("tensorboard"):
-            self._writer_of = import_module("tensorboardX").SummaryWriter
+            self._make_writer = import_module("tensorboardX").SummaryWriter
         self._folder = Path(location or "runs") / run
         self._writer: Any = None
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         if self._writer is None:
-            suffix = f".{time.time_ns()}"  # two files of one second would be one file
-            self._writer = self._writer_of(
+            suffix = f".{time.time_ns()}"  # avoids one file for two of the same second
+            self._writer = self._make_writer(
                 str(self._folder), purge_step=step, filename_suffix=suffix
             )
         for name, number in values.items():
@@ -84,10 +84,9 @@ class TensorBoard(Tracker):
 
 
 class WeightsAndBiases(Tracker):
-    """A run of a project of Weights & Biases, ``cheaptalk`` if none is named.
+    """A run in a Weights & Biases project, by default ``cheaptalk``.
 
-    It is written below ``wandb`` in this folder, for ``wandb sync`` to send; ``WANDB_MODE=online``
-    sends it at once.
+    It is written to ``./wandb`` for ``wandb sync``; ``WANDB_MODE=online`` sends it immediately.
     """
 
     def __init__(self, location: str, run: str) -> None:
@@ -107,9 +106,9 @@ class WeightsAndBiases(Tracker):
 
 
 class MLflow(Tracker):
-    """A run of the experiment ``cheaptalk`` on MLflow's server or in its store.
+    """A run of the experiment ``cheaptalk`` in MLflow.
 
-    Where no URI is named, ``MLFLOW_TRACKING_URI`` or MLflow itself says where that is.
+    The default URI is ``MLFLOW_TRACKING_URI`` or MLflow's own default.
     """
 
     def __init__(self, location: str, run: str) -> None:
@@ -125,7 +124,7 @@ class MLflow(Tracker):
     def log(self, step: int, values: Mapping[str, float]) -> None:
         now = round(1000 * time.time())
         metrics = [self._metric(name, number, now, step) for name, number in values.items()]
-        for start in range(0, len(metrics), 1000):  # as many as it takes at once
+        for start in range(0, len(metrics), 1000):  # the maximum of a request
             self._client.log_batch(self._run, metrics[start : start + 1000])
 
     def close(self) -> None:
@@ -144,42 +143,42 @@ def tracker(written: str, run: str) -> Tracker:
     """Open a tracker.
 
     Args:
-        written: its name, and behind a colon where it keeps what it is told, such as
-            ``tensorboard:runs``, ``wandb:PROJECT`` or ``mlflow:sqlite:///mlflow.db``.
-        run: what it is told of, such as a study's name.
+        written: its name, optionally with a location, such as ``tensorboard:runs``,
+            ``wandb:PROJECT`` or ``mlflow:sqlite:///mlflow.db``.
+        run: the run's name, such as a study's name.
 
     Raises:
         UnknownName: there is no such tracker.
-        CheaptalkError: its package is not installed.
+        CheaptalkError: its package isn't installed.
     """
     name, _, location = written.partition(":")
     return TRACKERS.find(name)(location, run)
 
 
 class Follower:
-    """Tells a tracker how a run goes: its ``progress``.
+    """A run's ``progress`` callback that reports to a tracker.
 
     Args:
-        tracker: is told of ``matches/...``, ``cost/...`` and ``answers/PLAYER/KIND``.
-        pace: seconds between two times at the least.
+        tracker: receives ``matches/...``, ``cost/...`` and ``answers/PLAYER/KIND``.
+        pace: minimum seconds between two reports.
     """
 
     def __init__(self, tracker: Tracker, pace: float = PACE) -> None:
         self._tracker = tracker
         self._pace = pace
-        self._told = -float("inf")
+        self._reported = -float("inf")
         self._names: dict[str, str] = {}
 
     def __call__(self, progress: Progress) -> None:
-        if time.monotonic() - self._told >= self._pace:
+        if time.monotonic() - self._reported >= self._pace:
             self._tracker.log(_step(progress), self._how_far(progress))
-            self._told = time.monotonic()
+            self._reported = time.monotonic()
 
     def conclude(self, store: Store, study: Study | str, progress: Progress) -> None:
-        """Tell what a run has come to: how far it is, what it took, and mean payoffs in all.
+        """Report a run's final progress, cost and mean payoffs.
 
-        Mean payoffs are those of each player in each role over all matches of the study that count,
-        in the game's unit: ``payoff/GAME/ROLE/PLAYER``.
+        ``payoff/GAME/ROLE/PLAYER`` is a player's mean payoff over the study's scored matches, in
+        the game's unit.
 
         Raises:
             StoreError: there is no such study.
@@ -205,7 +204,7 @@ class Follower:
         return {name: number for name, number in numbers.items() if number is not None}
 
     def _plain(self, label: str) -> str:
-        """A player's label in letters that all trackers take; no two are alike."""
+        """Return a unique form of a player's label in characters that all trackers accept."""
         if label not in self._names:
             plain = re.sub(r"[^\w.-]+", "_", label)
             duplicates = sum(re.sub(r"[^\w.-]+", "_", name) == plain for name in self._names)
@@ -214,7 +213,7 @@ class Follower:
 
 
 def _spent(progress: Progress) -> dict[str, float | None]:
-    """What the study has taken by now, over all its runs; empty where nobody has said yet."""
+    """Return the study's cost over all its runs; empty if unknown."""
     if (cost := progress.cost) is not None:
         calls, tokens, dollars = cost.calls, cost.tokens, cost.dollars_known
     elif (state := progress.state) is not None:
@@ -229,7 +228,7 @@ def _step(progress: Progress) -> int:
 
 
 def _mean_payoffs(store: Store, study: str) -> Iterator[tuple[str, str, str, float]]:
-    """The mean payoff of each player, by game and role."""
+    """Yield the mean payoff of each player, by game and role."""
     roles = places_of(store, study)
     for game, frame in match_frames(store, study, only=()).items():
         seats = pl.concat([

@@ -13,8 +13,7 @@ np = needed("numpy")
 
 ACCEPT = 1
 TOP = 2.0
-"""The highest price of the grid, as a multiple of the greater value, above which nobody gains.
-Higher prices are treated as this price."""
+"""Maximum price of the grid, as a multiple of the greater value; higher prices are clipped."""
 
 
 class NegotiationArrays(AlternatingOffers[Negotiation]):

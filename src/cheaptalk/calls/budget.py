@@ -378,9 +378,8 @@ def study_budget_tracker(
 def unpriced(model: str) -> str:
     """Return the error message for a budget in dollars without a known price."""
     return (
-        f"no price is known for {model}, so a budget in dollars cannot be enforced: add the "
-        f"price to a "
-        "file (cheaptalk model prices --init prices.yaml), or limit calls or tokens"
+        f"no price is known for {model}, so a budget in dollars cannot be enforced: add the price "
+        "to a file (cheaptalk model prices --init prices.yaml), or limit calls or tokens"
     )
 
 

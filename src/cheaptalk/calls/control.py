@@ -194,8 +194,8 @@ def _spent_already(order: Order, spent: Cost) -> str | None:
         if limit is not None and limit <= used:
             return (
                 f"budget: the study has already used {amount_text(unit, used)}, so a limit of "
-                f"{amount_text(unit, limit)} would end the run: set a higher limit, or end the "
-                f"run with: stop"
+                f"{amount_text(unit, limit)} would end the run: set a higher limit, or end the run "
+                "with: stop"
             )
     return None
 

@@ -270,8 +270,8 @@ class State(NamedTuple):
                     return f'"{actor}" observes {first} in the first and {second} in the second'
         if self.waiting != other.waiting:
             return (
-                f"the open requests are {self.waiting} in the first and {other.waiting} in "
-                f"the second"
+                f"the open requests are {self.waiting} in the first and {other.waiting} in the "
+                "second"
             )
         return f"the outcome is {self.outcome!r} in the first and {other.outcome!r} in the second"
 

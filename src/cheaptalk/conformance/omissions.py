@@ -1,4 +1,4 @@
-"""What a game omits: no law is violated, but users miss it where it is shown."""
+"""Advice on omissions in a game that violate no law but affect users."""
 
 import math
 from collections.abc import Iterator

@@ -32,13 +32,13 @@ from cheaptalk.styles import Style, style_in
 
 @law
 def check_simultaneous(game_spec: GameSpec, game: Game, seed: str) -> None:
-    """Simultaneous answers are hidden from each other, and their order has no effect.
+    """Check that simultaneous answers are hidden from each other and their order has no effect.
 
     The match is played twice, with simultaneous answers in order and in reverse order.
     """
     played(game_spec, game, seed)  # reports an endless match first
     ends = (_play_in_order(game_spec, game, seed, order) for order in (1, -1))
-    same(next(ends), next(ends), "answering at once in another order")
+    same(next(ends), next(ends), "changing the order of simultaneous answers")
 
 
 def _play_in_order(game_spec: GameSpec, game: Game, seed: str, order: int) -> State:
@@ -53,8 +53,8 @@ def _play_in_order(game_spec: GameSpec, game: Game, seed: str, order: int) -> St
         for actor in actors:
             if _sees(table, actor) != observations[actor]:
                 event = table.pending[actor].event
-                raise Broken(f'"{actor}" sees answers given at the same time in {event}')
-            with no_error(f'answering as "{actor}" after others asked at once'):
+                raise Broken(f'"{actor}" observes simultaneous answers in {event}')
+            with no_error(f'answering as "{actor}" after simultaneous answers'):
                 table.answer(actor, answers[actor])
     return State.of(table)
 
@@ -64,7 +64,7 @@ def _sees(table: Table, actor: str) -> str:
     return repr((request.event, list(request.heard)))
 
 
-class Heard(NamedTuple):
+class Observation(NamedTuple):
     """One event or, with an action type, one request that an actor observes."""
 
     actor: str
@@ -73,12 +73,12 @@ class Heard(NamedTuple):
 
     def __str__(self) -> str:
         if self is OVER:
-            return "hears no more"
-        return f'"{self.actor}" {"is asked" if self.action else "hears"} {self.event}'
+            return "no further observation"
+        return f'"{self.actor}" {"has the request" if self.action else "observes"} {self.event}'
 
 
 class Refused(Event):
-    """A move that was legal is refused."""
+    """A previously legal move is refused."""
 
     reason: str
 
@@ -87,9 +87,9 @@ class Over(Event):
     """The match is over."""
 
 
-OVER = Heard("everybody", Over())
-CUT = Heard("nobody", Event())
-"""From here on there is nothing to compare."""
+OVER = Observation("", Over())
+CUT = Observation("", Event())
+"""Ends the comparison."""
 
 
 @law
@@ -106,34 +106,34 @@ def check_secrets(game_spec: GameSpec, game: Game, seed: str) -> None:
     actors = frozenset(actor.name for actor in game.actors)
     secrets = game.secrets(match.instance)
     if not isinstance(secrets, Iterable):
-        raise Broken(f"secrets() gives {secrets}; yield a ct.Secret for each, or leave it out")
+        raise Broken(f"secrets() returns {secrets}; yield a ct.Secret for each, or omit the method")
     for secret in secrets:
         if strangers := secret.owners - actors:
             raise Broken(
-                f"a secret is of {', '.join(sorted(strangers))}, which is no seat; the seats are "
+                f"a secret has the unknown owner {', '.join(sorted(strangers))}; the actors are "
                 f"{', '.join(actor.name for actor in game.actors)}"
             )
-        owners, fact = ", ".join(sorted(secret.owners)) or "nobody", _fact(match, secret)
+        owners, fact = ", ".join(sorted(secret.owners)) or "no actor", _fact(match, secret)
         if not fact:
-            raise Broken(
-                f"a secret of {owners} is the match itself: change its instance or its game"
-            )
+            raise Broken(f"a secret of {owners} changes neither the instance nor the game")
         for line, other in _both(match, secret, actors - secret.owners):
             if line != other:
-                raise Broken(f"{line}, but {other} when what {owners} knows changes: {fact}")
+                raise Broken(
+                    f"{line}, but {other} if private information of {owners} changes: {fact}"
+                )
             for style in styles if secret.game != game else ():  # otherwise the text is the same
                 text, other_text = _text(style, game, line), _text(style, secret.game, other)
                 if text != other_text:
                     raise Broken(
-                        f'in style "{style.name}" what "{line.actor}" reads when it '
-                        f"{'is asked' if line.action else 'hears'} {line.event} changes with what "
-                        f"{owners} knows ({fact}): {text!r} becomes {other_text!r}"
+                        f'in style "{style.name}", the text of {line.event} for "{line.actor}" '
+                        f"changes with private information of {owners} ({fact}): {text!r} becomes "
+                        f"{other_text!r}"
                     )
         if secret.owners and not any(
             line != other or _text(styles[0], game, line) != _text(styles[0], secret.game, other)
             for line, other in _both(match, secret, secret.owners)
         ):
-            raise Broken(f"a secret of {owners} changes nothing that they are told: {fact}")
+            raise Broken(f"a secret of {owners} doesn't change their observations: {fact}")
 
 
 def _fact(match: Table, secret: Secret) -> str:
@@ -149,20 +149,22 @@ def _fact(match: Table, secret: Secret) -> str:
     )
 
 
-def _both(match: Table, secret: Secret, actors: frozenset[str]) -> Iterator[tuple[Heard, Heard]]:
+def _both(
+    match: Table, secret: Secret, actors: frozenset[str]
+) -> Iterator[tuple[Observation, Observation]]:
     """Yield what some actors observe in a match with and without the secret changed, until
     revealed."""
-    lines = _overheard(match.game, match.instance, match, secret, actors)
-    others = _overheard(secret.game, secret.instance, match, secret, actors)
+    lines = _observations(match.game, match.instance, match, secret, actors)
+    others = _observations(secret.game, secret.instance, match, secret, actors)
     for line, other in zip_longest(lines, others, fillvalue=OVER):
         if line is CUT or other is CUT:
             return
         yield line, other
 
 
-def _overheard(
+def _observations(
     game: Game, instance: Any, match: Table, secret: Secret, actors: frozenset[str]
-) -> Iterator[Heard]:
+) -> Iterator[Observation]:
     """Yield what some actors observe when the moves of a match are repeated, until the secret is
     revealed."""
     moves = {
@@ -186,7 +188,7 @@ def _overheard(
         for ask in _asks(step):
             reason = ask.refuse(actions[ask.actor])
             if reason is not None:
-                yield Heard(ask.actor, Refused(reason)) if ask.actor in actors else CUT
+                yield Observation(ask.actor, Refused(reason)) if ask.actor in actors else CUT
         answer = actions[step.actor] if isinstance(step, Ask) else actions
 
 
@@ -194,16 +196,16 @@ def _asks(step: Ask | tuple[Ask, ...]) -> tuple[Ask, ...]:
     return (step,) if isinstance(step, Ask) else step
 
 
-def _lines(step: Step) -> Iterator[Heard]:
+def _lines(step: Step) -> Iterator[Observation]:
     if isinstance(step, Tell):
         for actor in (step.to,) if isinstance(step.to, str) else step.to:
-            yield Heard(actor, step.event)
+            yield Observation(actor, step.event)
     else:
         for ask in _asks(step):
-            yield Heard(ask.actor, ask.event, ask.action)
+            yield Observation(ask.actor, ask.event, ask.action)
 
 
-def _text(style: Style, game: Game, line: Heard) -> str:
+def _text(style: Style, game: Game, line: Observation) -> str:
     """Render an observation in a style."""
     if isinstance(line.event, Over | Refused):
         return ""

@@ -28,7 +28,7 @@ def check_strategies(game_spec: GameSpec, game: Game, seed: str) -> None:
 
 @law
 def check_memory(game_spec: GameSpec, game: Game, seed: str) -> None:
-    """A strategy plays a match in the same way again, whatever it played in between.
+    """Check that a strategy repeats a match identically after playing others.
 
     This detects strategies with their own random generator, or that keep state between matches.
     """

@@ -22,7 +22,7 @@ def with_bounds(
 
     Returns:
         The frame, with columns for bounds that differ between matches, and all bounds by score, in
-        the format of :func:`.mean_intervals`. Those of a role's payoff are named ``payoff.ROLE``.
+        the format of :func:`.mean_intervals`. Those of a role's payoff are named ``payoff_ROLE``.
         There are none if parameters do not fit the installed rules.
     """
     by_configuration = pl.DataFrame(

@@ -59,7 +59,7 @@ def own_end(role: str) -> pl.Expr:
 
     Args:
         role: the player's role; the frame has a row for each match and player of the role, with the
-            columns ``kind.ROLE.KIND``.
+            columns ``answers_ROLE_KIND``.
     """
     faults = [
         pl.when(pl.col(f"answers_{role}_{kind}") > 0).then(pl.lit(plain(kind)))

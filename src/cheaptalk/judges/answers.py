@@ -29,7 +29,7 @@ def people_for(store: Store, study: str, rubric: Rubric) -> list[str]:
     """Return the ids (see :func:`.answers_id`) of people whose answers a rubric can judge.
 
     Raises:
-        CheaptalkError: nobody gave such an answer and played a game of the rubric.
+        CheaptalkError: no participant gave such an answer and played a game of the rubric.
     """
     answers = answers_of(store, study, rubric)
     if not answers:

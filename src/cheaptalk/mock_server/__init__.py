@@ -1,4 +1,4 @@
-"""A stand-in for a model server: answers over real HTTP, without a key or a bill.
+"""A mock model server: answers over real HTTP, without a key or cost.
 
 ``cheaptalk model mock-server`` starts it. It serves examples, rehearsals and tests.
 """

@@ -109,8 +109,7 @@ OURS = {
         "${AZURE_OPENAI_ENDPOINT}/openai/v1", "AZURE_OPENAI_API_KEY", header="api-key",
         aliases=("azure", "azureopenai", "azure_openai", "azure-ai", "azureai"),
         advice="use your deployment's name as NAME, and set AZURE_OPENAI_ENDPOINT to the URL of "
-        "your "
-        "resource",
+        "your resource",
         models=OPENAI_MODELS,
     ),
     "bedrock": Provider(

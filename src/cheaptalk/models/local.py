@@ -137,7 +137,7 @@ class Worker:
         try:
             with self._loading:
                 generator = Generator(self.name)
-        except Exception as error:  # noqa: BLE001 - whatever a model's files do is told, not raised
+        except Exception as error:  # noqa: BLE001 - reported, not raised
             self.loaded.set_result(f"the model cannot be loaded: {error}")
             return
         self.batch_size = generator.most
@@ -203,7 +203,7 @@ def together(
     begun, length = continues_chat(first_call), characters(first_call)
 
     def lost(index: int) -> tuple[bool, int]:
-        """What is lost where one chat was read before and the other was not, then by lengths."""
+        """Return a sort key: prefer the same use of the prefix cache, then similar lengths."""
         call = waiting[index].call
         return continues_chat(call) != begun, abs(characters(call) - length)
 

@@ -146,8 +146,7 @@ def _check_agent(text: str, protocol: Protocol, name: str) -> None:
     if protocol == "remote" and not AGENT.fullmatch(name):
         raise ValueError(
             f'"{text}": a remote agent has no URL, and its name can contain letters, digits, dots, '
-            f"dashes "
-            "and underscores: write remote/NAME"
+            "dashes and underscores: write remote/NAME"
         )
 
 

@@ -236,7 +236,7 @@ class Provider:
 
     @property
     def trouble(self) -> str | None:
-        """What must be done before calls; None if nothing."""
+        """The required setup before calls; None if complete."""
         if self.unset:
             several = "s" if len(self.unset) > 1 else ""
             return f"set the environment variable{several} {' and '.join(self.unset)}"

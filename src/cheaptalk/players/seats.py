@@ -259,7 +259,6 @@ def labelled(players: Mapping[Any, Any]) -> dict[str, Any]:
         if not str(label).isprintable() or len(str(label)) > LONGEST_LABEL:
             raise ValueError(
                 f"{shown(label)} is not a label; write up to {LONGEST_LABEL} characters on one "
-                f"line, "
-                "without invisible characters"
+                "line, without invisible characters"
             )
     return {str(label): entry for label, entry in players.items()}

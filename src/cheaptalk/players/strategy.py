@@ -149,8 +149,7 @@ def _digest(function: Callable[..., Any]) -> str | None:
         name, dependencies = function.__name__, ", ".join(variables) or "its object"
         raise ValueError(
             f'what "{name}" does depends on {dependencies}, which the store cannot check; write '
-            f"a function "
-            f"without free variables, with settings: def {name}(request, *, ...)"
+            f"a function without free variables, with settings: def {name}(request, *, ...)"
         )
     try:
         source = dedent(inspect.getsource(function))

@@ -275,7 +275,7 @@ class Battery(Value):
         """Return the study with all matches of a player's profile and of the baselines on the same
         instances.
 
-        A baseline under its own name has no matches of its own.
+        A baseline under its own name has no additional matches.
 
         Args:
             label: the player's label.
@@ -283,8 +283,8 @@ class Battery(Value):
             size: one of ``sizes``.
 
         Raises:
-            CheaptalkError: there is no such size, the name is taken, or the player can sit down
-                nowhere.
+            CheaptalkError: there is no such size, the name is taken, or the player can fill
+                no seat.
         """
         own_member = label in self.panel and self.panel[label].player == entry
         if label in {**self.panel, **self.talkers} and not own_member:

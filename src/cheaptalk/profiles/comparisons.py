@@ -83,8 +83,8 @@ class Change(NamedTuple):
 
     Attributes:
         key, title: key and title of the metric.
-        good: whether more of it is better, or less; empty where it depends.
-        before, after: the means over what both played.
+        good: whether more or less is better; empty if it depends.
+        before, after: the means over shared matches.
         change: their difference, match by match.
         significant: whether ``p`` is at most 0.05 or, between scripts, the interval excludes 0;
             never for :data:`TIMES`.
@@ -152,7 +152,7 @@ def _checked(earlier: object, battery: Battery, size: str) -> Earlier:
     """Return an earlier profile if its metrics can be compared.
 
     Raises:
-        CheaptalkError: it is no profile, has another format, or is by another battery or size.
+        CheaptalkError: it is not a profile, or has another battery, size or format.
     """
     data = earlier if isinstance(earlier, Mapping) else {}
     if data.get("format") in OLD_FORMATS and data.get("battery") == battery.name:
@@ -185,10 +185,10 @@ def finding_changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Findin
     """Return the weaknesses that only one of two profiles found, new ones first.
 
     Args:
-        earlier: as :meth:`.Profile.as_json` gives it.
+        earlier: see :meth:`.Profile.as_json`.
 
     Raises:
-        CheaptalkError: it is no profile, or one of another battery, size or format.
+        CheaptalkError: it is not a profile, or has another battery, size or format.
     """
     read = _checked(earlier, profile.battery, profile.size).weaknesses
     untested = EarlierWeakness("", "", "not tested", "")
@@ -227,10 +227,10 @@ def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
     because they depend on the machine.
 
     Args:
-        earlier: as :meth:`.Profile.as_json` gives it.
+        earlier: see :meth:`.Profile.as_json`.
 
     Raises:
-        CheaptalkError: it is no profile, or one of another battery, size or format.
+        CheaptalkError: it is not a profile, or has another battery, size or format.
     """
     before = _checked(earlier, profile.battery, profile.size)
     rows = {} if before.values is None else before.values.rows

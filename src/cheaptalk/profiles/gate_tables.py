@@ -98,7 +98,7 @@ def _changes(profile: Profile, held: Held, _: Evidence) -> Iterator[Shown]:
     tested = sum(change.key not in TIMES for change in held.changes)
     sentence = (
         f"Since {held.since}, {len(significant)} of {counted(tested, 'metric')} changed "
-        f"significantly"
+        "significantly"
     )
     short = f"{sentence}."
     for better, word in ((True, "better"), (False, "worse")):

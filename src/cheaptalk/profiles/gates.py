@@ -44,8 +44,8 @@ class Gate(NamedTuple):
     Attributes:
         key: the key of a metric, or ``change.`` and the key for its change since an earlier
             profile.
-        sign: ``>=`` where it must not be less, ``<=`` where it must not be more.
-        limit: than this.
+        sign: ``>=`` for a minimum, ``<=`` for a maximum.
+        limit: the minimum or maximum.
     """
 
     key: str
@@ -80,8 +80,7 @@ class Decision(NamedTuple):
 
     Attributes:
         gate: the gate.
-        verdict: passed, if the whole interval is on the right side; failed, if it is on the wrong
-            one; else it cannot be told.
+        verdict: passed or failed if the whole interval is on one side; else open.
         held: the estimate of the metric; None if no match has it.
         size: of an open gate, the smallest size of the battery that would decide it if the mean
             stays, or the next larger size if the present one has too few instances to say that;

@@ -26,7 +26,7 @@ class Highlight(NamedTuple):
         title: what the match exemplifies.
         about: the part, the seats and the result, as a sentence.
         record: the match.
-        decisive: the request whose answer decided; None where none did more than others.
+        decisive: the request with the decisive answer; None if there is none.
     """
 
     title: str

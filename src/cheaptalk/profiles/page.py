@@ -82,7 +82,7 @@ def write_profile(
         viewer: the address of a viewer, for links to all other transcripts.
 
     Returns:
-        What stands in it.
+        The page's content.
 
     Raises:
         CheaptalkError: the file cannot be written.

@@ -17,14 +17,14 @@ class Requests(NamedTuple):
     """A player's requests in a match, each repeated until its response was final.
 
     Attributes:
-        calls: attempts that reached the player, failed ones included.
+        calls: attempts that reached the player, including failed ones.
         seconds: the duration of these attempts.
         tokens: the tokens of these attempts; None if no attempt reported them.
         dollars: None if no price is known.
-        requests: requests that were sent, repetitions and replies from a cache left out.
+        requests: sent requests, without repetitions and cached replies.
         timeouts: requests whose first failure was a timeout.
         errors: requests whose first failure was a server error or a closed connection.
-        agent: whether the player is an agent of its own, with no provider behind it.
+        agent: whether the player is an agent without a model provider.
     """
 
     calls: int = 0
@@ -104,7 +104,6 @@ def repeated_text(rows: pl.DataFrame) -> str:
     reasons = [f"{timeouts:,} timed out"] if timeouts else []
     reasons += [f"{errors:,} failed with an error"] if errors else []
     return (
-        f"{timeouts + errors:,} of {counted(requests, 'request')} got no answer at "
-        f"the first attempt: {' and '.join(reasons)}; with retries, {counted(calls, 'attempt')} "
-        f"were made"
+        f"{timeouts + errors:,} of {counted(requests, 'request')} got no answer at the first "
+        f"attempt: {' and '.join(reasons)}; with retries, {counted(calls, 'attempt')} were made"
     )

@@ -184,9 +184,8 @@ def _least_manipulation(profile: Profile, examined: Examination, times: int) -> 
     minimum = least_changes(instances, _level(examined))
     if minimum is None:
         return (
-            f"no manipulation that changes only moves, because {repeats_text} (manipulations "
-            f"that change "
-            "earnings or early agreements can be found)"
+            f"no manipulation that changes only moves, because {repeats_text} (manipulations that "
+            "change earnings or early agreements can be found)"
         )
     return f"a manipulation that changes {minimum} of {len(instances)} matches, if {repeats_text}"
 

@@ -150,7 +150,7 @@ class Folder(NamedTuple):
             raise
         except Exception as error:
             reason = first_line(error)
-            cure = "; take another copy of it" if isinstance(error, FileNotFoundError) else ""
+            cure = "; use another copy" if isinstance(error, FileNotFoundError) else ""
             raise StoreError(f"{self.name} cannot be {action}: {reason}{cure}") from error
 
 

@@ -80,7 +80,7 @@ class Unanswered(Value):
             kind: policy for kind, policy in self.by_kind.items() if policy != defaults[kind]
         }
         limit = (
-            f" (at most "
+            " (at most "
             f"{'once' if self.max_replacements == 1 else counted(self.max_replacements, 'time')})"
         )
         words = {"keep": "kept", "drop": "dropped", "replace": f"replaced{limit}"}

@@ -30,7 +30,7 @@ class AskedCall(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """What a cache contains for a call.
+    """A cache's content for a call.
 
     Attributes:
         call: a description of where the call occurs.
@@ -48,7 +48,7 @@ class Explanation(NamedTuple):
 def explain_match(
     cache: Cache, store: Store, match: str, *, request: int | None = None, seat: str | None = None
 ) -> list[Explanation]:
-    """Explain the calls of a match, ended or under way.
+    """Explain the calls of a match, completed or in progress.
 
     Args:
         match: its id, or the beginning of its id.

@@ -48,7 +48,7 @@ class RepeatedReplies:
                 yield from self._of_call(key, entry["call"], entry["reply"])
 
     def of_open_calls(self, store: StoreReader) -> Iterator[RepeatedReply]:
-        """Yield the repeated responses of matches under way."""
+        """Yield the repeated responses of matches in progress."""
         calls = schema.calls
         keys = [calls.c[name] for name in CallKey._fields]
         query = sa.select(*keys, calls.c.call, calls.c.reply).where(calls.c.state == "answered")

@@ -126,8 +126,8 @@ class Scene(NamedTuple):
     Attributes:
         text: the text.
         lines: the line of each actor.
-        instead: if the text differs little from that of the last scene with None here at the same
-            time: the lines that differ.
+        instead: the lines that differ from the last scene at the same time without ``instead``, if
+            they are few.
     """
 
     text: str
@@ -140,12 +140,13 @@ class Scene(NamedTuple):
         return self.text if self.instead is None else self.instead
 
     def head(self, seats: int) -> str:
-        """Return the heading, with the number of actors at the table: ``All 10 are asked``."""
+        """Return the heading for a match with this number of actors: ``All 10: request 3``."""
         names = list(dict.fromkeys(line.name for line in self.lines))
         subject = f"All {seats}" if seats == len(self.lines) > 1 else ", ".join(names)
-        verb = "told" if self.lines[0].request is None else "asked"
-        suffix = "" if self.instead is None else " the same, but for"
-        return f"{subject} {'are' if len(self.lines) > 1 else 'is'} {verb}{suffix}"
+        request = self.lines[0].request
+        verb = "observe" if len(self.lines) > 1 else "observes"
+        kind = f" {verb}" if request is None else f": request {request}"
+        return f"{subject}{kind}{'' if self.instead is None else ' (only differences)'}"
 
 
 def gathered(lines: Iterable[Line]) -> list[Scene]:

@@ -30,10 +30,10 @@ def write_curves(
         records: the reports of the training run, in order: ``matches`` so far, ``seconds``, the
             payoffs as ``returns``, its metrics and, if evaluated, the exploitability of the policy
             as ``gains``: a number and its standard error for each player.
-        out: the page, which needs nothing else.
+        out: the file of the self-contained page.
         title: the title of the page.
         meanings: the meaning of each metric.
-        under_way: whether it goes on, so that browsers load the page again.
+        under_way: whether the run is in progress, so that browsers reload the page.
 
     Raises:
         CheaptalkError: the page cannot be written.

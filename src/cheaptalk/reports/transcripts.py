@@ -30,19 +30,19 @@ class Exchange(NamedTuple):
     """An attempt of a call, with its response.
 
     Attributes:
-        call: the call's place within the answer, from 1; re-asks and the stages of a refined
-            answer count on.
-        sending: counts sendings of the same call, from 1.
-        model: the model id that came back, or else the model string asked for.
-        state: ``answered``, or why not.
+        call: the call's number within the answer, from 1, including retries and stages of refined
+            answers.
+        sending: the attempt's number within the call, from 1.
+        model: the model ID in the response, or else the requested model string.
+        state: ``answered``, or the reason of the failure.
         messages: the messages sent, as (role, text).
-        text: the raw reply, character for character; None where there was none.
-        reasoning: the model's reasoning, where the provider gave it.
-        detail: the provider's words about a failure.
-        usage: the tokens; None if they were not counted.
+        text: the raw reply; None if there is none.
+        reasoning: the model's reasoning, if available.
+        detail: the provider's error message.
+        usage: the tokens; None if unknown.
         seconds: the duration; None if there was no response.
-        facts: how it was asked and answered, by name: what is known of model string, settings,
-            route, finish reason, cost and the like.
+        facts: further known facts by name, such as model string, settings, route, finish reason
+            and cost.
     """
 
     call: int
@@ -106,11 +106,11 @@ class Talk(NamedTuple):
 
     Attributes:
         seats: the columns.
-        turns: in the order they happened.
-        blocks: the turns put together, where there are too many seats for columns.
-        outside: calls that belong to no turn, as (seat, question, sendings): those of a question
-            that is still open, or of a match that did not end.
-        problem: why the match cannot be put into words, or None.
+        turns: the turns, in order.
+        blocks: grouped turns, if there are too many seats for columns.
+        outside: calls without a turn, as (seat, request, attempts): of an open request, or of a
+            match that did not end.
+        problem: why the transcript cannot be rendered, or None.
     """
 
     seats: list[str]
@@ -124,8 +124,7 @@ def talk(record: MatchRecord, ledger: Calls = ()) -> Talk:
     """Return the transcript of a match; ``problem`` is set if it cannot be replayed.
 
     Args:
-        ledger: its calls that are no part of its record: failed sendings, and those of a match
-            under way.
+        ledger: calls outside its record: failed attempts, and calls of a match in progress.
     """
     waiting: dict[tuple[int, str], list[Mapping[str, Any]]] = {}
     for call in ledger:

@@ -116,7 +116,7 @@ SHAPES = {
 
 
 def explain(error: PydanticError) -> str:
-    """Return one sentence that tells the author of an answer what is wrong with it."""
+    """Return one sentence for the player on what is wrong with its answer."""
     return "; ".join(
         _placed(problem["loc"], _too_long(problem) or _plain(problem["type"], problem["msg"]))
         for problem in error.errors(include_url=False, include_context=True)

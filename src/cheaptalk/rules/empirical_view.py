@@ -67,7 +67,7 @@ class Histogram(NamedTuple):
 
 @dataclass(frozen=True)
 class EmpiricalView:
-    """What the pages of empirical games show of a game.
+    """A game's content on pages of empirical games.
 
     Attributes:
         metrics: the names of the metrics in tables and figures.

@@ -103,7 +103,7 @@ def counted(number: int, noun: str) -> str:
 
 
 FORMS = ("str", "int", "constrained-int")
-"""What pydantic appends to the location of a problem if a value may have several forms."""
+"""Suffixes of pydantic's locations for values that can have several types."""
 
 
 def first_problem(error: ValidationError) -> str:

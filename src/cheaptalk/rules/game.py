@@ -211,7 +211,7 @@ class Game(Value):
     tries: ClassVar[int] = 3
     """Maximum attempts of a model at each request before it forfeits, unless its player sets
     ``tries``."""
-    forfeit: ClassVar[str] = "The match ends as forfeited by that seat and is no part of the score."
+    forfeit: ClassVar[str] = "The match ends as forfeited by that seat and is not scored."
 
     names: dict[str, str] = Field(default_factory=dict)
     """The players' names in prompts, by seat; by default the seat's name."""
@@ -311,7 +311,7 @@ class Game(Value):
         seats = {actor.name: actor.seat for actor in self.actors}
         if paid.keys() != seats.keys():
             raise RulesError(
-                f"{self.name}: payoffs() pays {', '.join(paid) or 'nobody'}, but the actors are "
+                f"{self.name}: payoffs() pays {', '.join(paid) or 'no actor'}, but the actors are "
                 f"{', '.join(seats)}; return a payoff for each, even if it is 0"
             )
         totals = dict.fromkeys(roles, 0.0)
@@ -384,8 +384,7 @@ def expect_finite(game: str, paid: dict[str, float]) -> None:
         if not isinstance(payoff, Real) or not isfinite(payoff):
             raise RulesError(
                 f'{game}: payoffs() returns {payoff} for "{actor}", which is not a finite '
-                f"number; check "
-                "the outcome from which it is computed"
+                "number; check the outcome from which it is computed"
             )
 
 

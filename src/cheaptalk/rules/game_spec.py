@@ -196,7 +196,7 @@ class StyleFile:
 
 
 DECLARED = ("name", "roles", "events", "actions", "outcome_type")
-"""What every game's class must declare."""
+"""Attributes that every game class must declare."""
 PARTS = {"strategies": "strategy", "metrics": "metric", "styles": "style"}
 """The parts that are counted in a game spec's representation, with their singular."""
 

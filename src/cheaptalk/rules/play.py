@@ -183,7 +183,7 @@ def give(table: Table, request: int, actor: str, fields: Mapping[str, object] | 
     if request != table.requests or actor not in table.pending:
         raise ReplayMismatch(
             f'recorded answer {request} of "{actor}" matches no open request: '
-            f"request {table.requests} is to {', '.join(table.pending) or 'nobody'}"
+            f"request {table.requests} is to {', '.join(table.pending) or 'no actor'}"
         )
     if fields is None:
         table.forfeit(actor)

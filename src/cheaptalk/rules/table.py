@@ -56,7 +56,7 @@ class DecisionRequest(NamedTuple):
 
     @property
     def event(self) -> Any:
-        """What the actor observes with the request."""
+        """The observation that comes with the request."""
         return self.ask.event
 
     @property
@@ -132,8 +132,7 @@ class Table:
         if not hasattr(self._rules, "send"):
             raise self._wrong(
                 f"play() returns {shown(self._rules)}; it must yield its requests and events, as "
-                f"in "
-                "yield ct.Ask(...)"
+                "in yield ct.Ask(...)"
             )
         self._advance(self._rules.send, None)
 
@@ -344,9 +343,8 @@ class Table:
 
     def _stranger(self, verb: str, event: Event, actor: object) -> RulesError:
         return self._wrong(
-            f"it {verb} {shown(actor)} ({type(event).__name__}), which is not an actor; the "
-            f"actors are "
-            f"{', '.join(self.heard)}"
+            f"it {verb} {shown(actor)} ({type(event).__name__}), which is not an actor; the actors "
+            f"are {', '.join(self.heard)}"
         )
 
     def _wrong(self, problem: str) -> RulesError:

@@ -32,7 +32,7 @@ MAX_CELLS = 1_000
 """Maximum number of players that one entry may become."""
 _ABSENT = object()
 Levels: TypeAlias = dict[str, dict[str, Any]]
-"""What each level of a factor sets, by the level's name."""
+"""The settings of each level of a factor, by level."""
 FactorTable: TypeAlias = dict[str, dict[str, str]]
 """The level of each factor, by player and factor."""
 
@@ -227,8 +227,7 @@ def cross_players(players: Mapping[Any, Any]) -> Crossing:
             if cell in plain:
                 raise ValueError(
                     f'players.{label}: crossing creates a player "{cell}", but another player '
-                    f"has this "
-                    "label; rename that one"
+                    "has this label; rename that one"
                 )
             crossing.players[cell] = settings
             crossing.factors[cell] = levels

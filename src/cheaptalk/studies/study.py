@@ -408,8 +408,7 @@ class Study(Value):
         if self.instances_from and self.unanswered.replace:
             raise ValueError(
                 "unanswered: replace cannot be combined with instances_from, which has no new "
-                "instances; "
-                "write drop"
+                "instances; write drop"
             )
         pairings = [self.pairing, *(grid.pairing for grid in self.games)]
         if self.swap and not any(isinstance(pairing, list) for pairing in pairings):

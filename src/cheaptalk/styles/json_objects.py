@@ -42,9 +42,9 @@ LANDMARK = re.compile(
     rf"(?P<object>\{{(?=\s*(?:[{MARKS}}}/#]|\w+\s*:)))|[{{}}]|(?P<begins>{BEGINS})|(?P<ends>{ENDS})",
     re.IGNORECASE,
 )
-"""What matters between objects: a brace that begins one, other braces, and markers of thinking."""
+"""Landmarks between objects: opening braces, other braces, and reasoning markers."""
 INSIDE = re.compile(r'\\.|"[^"\\]*(?:\\.[^"\\]*)*\\?(?P<closed>")?|[{}]', re.DOTALL)
-"""What matters within an object: strings and, outside them, braces and escaped characters."""
+"""Landmarks within an object: strings, braces and escaped characters."""
 
 FAULTS = (
     (r".['\u2018\u2019]", "names and words need double quotes, not single ones"),

@@ -19,20 +19,20 @@ NOUNS = _words(
     "réponse décision choix offre respuesta decisión elección oferta risposta decisione scelta "
     "resposta decisão antwoord beslissing ответ решение 答案 决定 回答"
 )
-"""What an announcement may call the answer."""
+"""Nouns for the answer in an announcement."""
 VERBS = _words("choose propose vote offer bid reply answer respond go pick contribute order submit")
-"""What "I" may do in an announcement, besides the answer itself."""
+"""Further verbs after "I" in an announcement."""
 FILLERS = _words(
     "here here's is are be my our the an a i i'll we as follows follow following final own best "
     "optimal trade so therefore thus hence ok okay sure and now this round turn go with clear will "
     "hier ist meine mein die der das lautet also daher endgültige finale "
     "ma la le voici mi el es mia il è minha é mijn de"
 )
-"""What may surround the noun or the verb of an announcement."""
+"""Words around the noun or verb of an announcement."""
 CONNECTIVES = _words(
     "here therefore so thus hence daher also considering given all this ok okay sure great"
 )
-"""What may stand in place of an announcement, such as "Therefore:" or "Okay."."""
+"""Words that can replace an announcement, such as "Therefore:" or "Okay."."""
 
 
 def _pattern(*parts: str) -> re.Pattern[str]:
@@ -46,13 +46,13 @@ CONTEXT = re.compile(
     r"to\s+(?:conclude|repeat|summarize)|da|weil|nach)\b.*[,!]|"
     r".*,(?=\s+(?:so|therefore|thus|hence)\b))\s+"
 )
-"""A reason or a courtesy before an announcement, in small letters."""
+"""A reason or courtesy before an announcement, in lower case."""
 ADDITION = re.compile(
     r"\s+(?:in|as)\s+(?:the\s+)?(?:required\s+|requested\s+)?json(?:\s+format)?$|"
     r"\s+to\s+the\s+\w+$|\s+for\s+this\s+(?:round|turn|game)\b|"
     r"\s+with\s+(?:my|a\s+brief)\s+\w+$|\s+based\s+on\s+(?:our|the|my)\s+\w+$"
 )
-"""What may extend an announcement, in small letters."""
+"""An extension of an announcement, in lower case."""
 
 LABEL = re.compile(
     r"(?:explanation|reason(?:s|ing)?|rationale|justification|analysis|begründung|erklärung|"

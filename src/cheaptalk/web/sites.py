@@ -74,7 +74,7 @@ async def open_laboratory(
         private_models: whether researchers' models may have private addresses, such as this
             machine's own. By default, calls reach only public addresses.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # what people gave is nobody else's
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # personal data
     reach = nullcontext() if private_models else public_models_only()
     with reach, LaboratoryDatabase(folder) as database:
         links = Links(key_beside(str(folder / "laboratory")))

@@ -87,7 +87,7 @@ def test_a_training_that_was_stopped_goes_on_with_its_job(step: str, tmp_path: P
 def test_a_job_that_ends_without_a_model_is_told(ends: str, said: str, tmp_path: Path) -> None:
     with BatchServer() as there:
         there.fine_tuning.ends = ends
-        with pytest.raises(TrainingFailed, match=f"{said}; to train anew, remove .*job.json"):
+        with pytest.raises(TrainingFailed, match=f"{said}; to train again, remove .*job.json"):
             train(there, tmp_path)
         there.fine_tuning.ends = "succeeded"
         (tmp_path / "job.json").unlink()
@@ -95,7 +95,7 @@ def test_a_job_that_ends_without_a_model_is_told(ends: str, said: str, tmp_path:
 
 
 def test_too_few_chats_are_not_sent(tmp_path: Path) -> None:
-    with BatchServer() as there, pytest.raises(TrainingFailed, match="takes 10 chats at least"):
+    with BatchServer() as there, pytest.raises(TrainingFailed, match="needs at least 10 chats"):
         train(there, tmp_path, chats=CHATS[:9])
     assert not there.files
 

@@ -20,7 +20,7 @@ from cheaptalk.learning.language.iterations import (
 from cheaptalk.learning.language.pretraining import Shape, pretrain
 from cheaptalk.learning.language.trainers.local import LocalTraining
 from cheaptalk.learning.language.trainers.trainer import TrainingFailed
-from cheaptalk.learning.language.training_data import Heard, Way, chosen
+from cheaptalk.learning.language.training_data import ScoredChat, Way, select_chats
 from cheaptalk.models import ChatMessage
 from cheaptalk.records import Status, Store
 from cheaptalk.records.exports.chats import Chat, chats
@@ -36,9 +36,9 @@ def heard(
     instance: str = "",
     messages: tuple[ChatMessage, ...] = SAID,
     counts: bool = True,
-) -> list[Heard]:
+) -> list[ScoredChat]:
     return [
-        Heard(
+        ScoredChat(
             Chat("m", "game", "seat", "place", "player", Status.FINISHED, one, messages), one,
             instance,
             counts,
@@ -59,13 +59,13 @@ def heard(
 )
 def test_filters_keep_what_they_say(keep: str | float, kept: list[float]) -> None:
     all_of_them = [*heard(0.0, 4.0, 8.0, 0.0), *heard(12.0, messages=SAID[:1])]
-    assert [one.better.payoff for one in chosen(all_of_them, "cloning", keep)] == kept
+    assert [one.better.payoff for one in select_chats(all_of_them, "cloning", keep)] == kept
 
 
 def test_what_got_no_more_than_others_is_not_above_the_mean() -> None:
-    assert chosen([], "cloning", "above_mean") == []
-    assert chosen(heard(3.0, 3.0), "cloning", "above_mean") == []
-    assert chosen(heard(1.0) + heard(5.0, counts=False), "cloning", "above_mean") == []
+    assert select_chats([], "cloning", "above_mean") == []
+    assert select_chats(heard(3.0, 3.0), "cloning", "above_mean") == []
+    assert select_chats(heard(1.0) + heard(5.0, counts=False), "cloning", "above_mean") == []
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,9 @@ def test_what_got_no_more_than_others_is_not_above_the_mean() -> None:
     ],
 )
 def test_better_chats_count_more(way: Way, found: list[tuple[float, float, float | None]]) -> None:
-    told = chosen(heard(0.0, 4.0, 8.0) + heard(0.0, 0.0, instance="another"), way, "everything")
+    told = select_chats(
+        heard(0.0, 4.0, 8.0) + heard(0.0, 0.0, instance="another"), way, "everything"
+    )
     got = [
         (one.better.payoff, round(one.weight, 3), one.worse and one.worse.payoff) for one in told
     ]
@@ -150,7 +152,7 @@ def test_each_model_learns_from_the_better_half_of_the_one_before(
     file.write_text(json.dumps(noted))
     assert self_play(base, tmp_path, settings) == done
     assert models[0].stat().st_mtime_ns == written[0]
-    with pytest.raises(SelfPlayFailed, match="is a self-play with matches 8, not 9"):
+    with pytest.raises(SelfPlayFailed, match="has a self-play with matches 8, not 9"):
         self_play(base, tmp_path, settings.model_copy(update={"matches": 9}))
 
 
@@ -168,7 +170,7 @@ def test_where_nobody_is_above_the_mean_there_is_nothing_to_learn(tmp_path: Path
 def test_a_folder_that_holds_no_model_is_told(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for folder in ("empty", "missing"):
-        with pytest.raises(TrainingFailed, match=f"{folder} is no folder of a language model"):
+        with pytest.raises(TrainingFailed, match=f"{folder} is not a language model's folder"):
             self_play(tmp_path / folder, tmp_path / "out", SelfPlay.model_validate(SMALL))
 
 
@@ -176,16 +178,16 @@ def test_a_folder_that_holds_no_model_is_told(tmp_path: Path) -> None:
 def test_matches_that_cannot_be_played_are_no_silence(tmp_path: Path) -> None:
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "config.json").write_text("{}")
-    with pytest.raises(SelfPlayFailed, match=r"iteration 0 was not played.*cannot be loaded"):
+    with pytest.raises(SelfPlayFailed, match=r"iteration 0 is incomplete.*cannot be loaded"):
         self_play(tmp_path / "odd", tmp_path / "out", SelfPlay.model_validate(SMALL))
 
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"keep": "abovemean"}, '"abovemean" is no filter: write above_mean, '),
-        ({"keep": 1.5}, "1.5 is no filter"),
-        ({"keep": ["positive"]}, "is no filter"),
+        ({"keep": "abovemean"}, '"abovemean" is not a filter; use above_mean, '),
+        ({"keep": 1.5}, "1.5 is not a filter"),
+        ({"keep": ["positive"]}, "is not a filter"),
         ({"keep": True}, "keep: true is not a number"),
         ({"learn": "dpo"}, "dpo compares matches on the same instance: repeats must be 2 or more"),
         ({"where": "pareto"}, 'deal_or_no_deal has no metric "pareto"'),
@@ -250,5 +252,5 @@ def test_a_server_that_does_not_load_is_told(tmp_path: Path) -> None:
     training = LocalTraining(lora=4, serve="http://127.0.0.1:9/v1")
     with pytest.raises(TrainingFailed, match=r"does not load .*: no server answers"):
         training.ready(str(tmp_path))
-    with pytest.raises(ValueError, match="serve: a server loads low-rank changes alone"):
+    with pytest.raises(ValueError, match="serve: only LoRA adapters can be served"):
         LocalTraining(serve="http://127.0.0.1:9/v1")

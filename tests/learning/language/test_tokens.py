@@ -83,8 +83,8 @@ def test_answers_are_learned_one_by_one_where_the_past_is_rewritten(tiny: Path) 
     ("template", "why"),
     [
         (None, "has no chat template"),
-        (NO_SYSTEM, "refuses a chat: no system message, please"),
-        (UPPER, r"makes '\[MESSAGE\] I TAKE .* of '\[message\] I take"),
+        (NO_SYSTEM, "rejects a chat: no system message, please"),
+        (UPPER, r"changes '\[message\] I take .* to '\[MESSAGE\] I TAKE"),
         (THINKING, r"makes '<think>\\n\\n</think>\\n\\n\[message\]"),
     ],
 )

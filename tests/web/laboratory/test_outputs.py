@@ -52,7 +52,7 @@ def test_outputs_are_made_one_at_a_time_and_are_stale_after_more_matches(tmp_pat
         async with Outputs(Overviews(folder)) as outputs:
             assert (outputs.making("small"), await outputs.listed("small")) == (None, [])
             await outputs.report("small")
-            with pytest.raises(ControlError, match="is being made"):
+            with pytest.raises(ControlError, match="is in progress"):
                 await outputs.export("small")
             await outputs.comparison("other", "small")  # of another study
             assert [await made(outputs, item) for item in ("small", "other")] == ["", ""]

@@ -1,7 +1,7 @@
 """Export recorded matches as Inspect logs, for its viewer and analyses.
 
-There is a log for each game and model player of a study, with a sample for each match and seat. Its
-scorers are those of the game's task, so that records and evaluations can be compared.
+There is a log per game and model player of a study, with a sample per match and seat. It has the
+scorers of the game's task, so that records and evaluations are comparable.
 """
 
 from collections import Counter
@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from cheaptalk.adapters.inspect.messages import (
     NOTHING_ASKED,
-    config_of,
     continued,
+    inspect_config,
+    inspect_output,
     inspect_part,
-    output_of,
 )
 from cheaptalk.adapters.inspect.scores import METRICS, achieved, answers_score, outcome_score
 from cheaptalk.atomic_files import whole_folder
@@ -59,7 +59,7 @@ class Seat(NamedTuple):
 
     @property
     def forfeited(self) -> bool:
-        """Whether the match ended because this seat failed to answer its last question."""
+        """Whether the match ended because this seat failed to answer its last request."""
         last = self.record.answers[-1].request if self.record.answers else None
         failed = [
             answer for answer in self.answers if answer.request == last and answer.action is None
@@ -71,12 +71,12 @@ class Seat(NamedTuple):
         return f"{self.record.id}-{self.name}"
 
 
-class Talk(NamedTuple):
-    """What a seat was sent and replied in a match, in Inspect's terms.
+class Conversation(NamedTuple):
+    """A seat's calls and replies in a match, in Inspect's types.
 
     Attributes:
-        events: its calls, each with all that was sent, and what became of its answers.
-        messages: the last conversation that was sent, and the reply to it.
+        events: its calls, with full input, and the results of its answers.
+        messages: the last conversation, with its reply.
         output: the last reply.
     """
 
@@ -88,10 +88,10 @@ class Talk(NamedTuple):
 def write_inspect_logs(
     store: Store | Path | str, study: NamedRows | str, folder: Path | str
 ) -> Exported:
-    """Write what the models of a study played as logs of Inspect; it needs ``[inspect]``.
+    """Write the matches of a study's models as Inspect logs; needs ``[inspect]``.
 
-    Matches that ended are written, forfeited ones too; those that failed or are under way are not.
-    Matches that the study drops are there without a score.
+    Includes finished and forfeited matches, not failed or running ones. Dropped matches have no
+    score.
 
     Args:
         store: the store, its file or its URL.
@@ -99,13 +99,13 @@ def write_inspect_logs(
         folder: a new or empty folder, for ``inspect view --log-dir``.
 
     Returns:
-        How many logs and samples there are.
+        The number of logs and samples.
 
     Raises:
-        StoreError: the store holds no such study.
-        OtherVersion: a match was played under other rules than those installed.
-        CheaptalkError: no model has played a match to its end, the folder cannot be written, or
-            Inspect is missing.
+        StoreError: the store contains no such study.
+        OtherVersion: a match has another rules version than the installed one.
+        CheaptalkError: no match of a model has ended, the folder can't be written, or Inspect
+            isn't installed.
     """
     log = inspect_part("inspect_ai.log")
     name, rows = study if isinstance(study, str) else study.name, Counter[str]()
@@ -113,7 +113,7 @@ def write_inspect_logs(
         opened.study(name)
         subjects = _subjects(opened, name)
         if not subjects:
-            raise CheaptalkError(f"{name}: no model has played a match to its end")
+            raise CheaptalkError(f"{name}: no match of a model has ended")
         try:
             with whole_folder(Path(folder)) as half:
                 for subject in subjects:
@@ -121,7 +121,7 @@ def write_inspect_logs(
                     log.write_eval_log(eval_log, half / _file_name(eval_log.eval))
                     rows.update(logs=1, samples=len(eval_log.samples))
         except FileExistsError as error:
-            raise CheaptalkError(f"{folder} is there already; name a new folder") from error
+            raise CheaptalkError(f"{folder} already exists; choose a new folder") from error
         except OSError as error:
             why = error.strerror or error
             raise CheaptalkError(f"{folder} cannot be written: {why}") from error
@@ -140,7 +140,7 @@ def _subjects(store: Store, study: str) -> list[Subject]:
 
 
 def _of_model(record: MatchRecord, seat: str) -> bool:
-    """Whether a model sat there that was asked here; imported matches have none of their calls."""
+    """Whether a model filled the seat; imported matches don't contain its calls."""
     return bool(record.seats[seat]["spec"].get("model")) and not record.imported
 
 
@@ -154,7 +154,7 @@ def _seats(store: Store, study: str, subject: Subject) -> Iterator[Seat]:
 
 
 def _file_name(spec: Any) -> str:
-    """A log's name as Inspect makes them, of its time, task and id."""
+    """Return a log's name in Inspect's format: time, task and ID."""
     begun = datetime.fromisoformat(spec.created)
     return (
         f"{begun:%Y-%m-%dT%H-%M-%S}_{spec.task_display_name.replace('_', '-')}_{spec.task_id}.eval"
@@ -174,7 +174,7 @@ def _log(study: str, subject: Subject, seats: Sequence[Seat]) -> Any:
     eval_log = log.EvalLog(
         status="success",
         eval=_spec(study, subject, seats, min(begun)),
-        plan=log.EvalPlan(config=config_of(_settings(seats[0].settings))),
+        plan=log.EvalPlan(config=inspect_config(_settings(seats[0].settings))),
         stats=log.EvalStats(
             started_at=_moment(min(begun)), completed_at=_moment(max(ended)), model_usage=usage
         ),
@@ -185,9 +185,9 @@ def _log(study: str, subject: Subject, seats: Sequence[Seat]) -> Any:
 
 
 def _spec(study: str, subject: Subject, seats: Sequence[Seat], begun: float) -> Any:
-    """What was evaluated: the game as a task, the model, and all settings of the player."""
+    """Return the evaluation's task (the game), model and player settings."""
     log, first = inspect_part("inspect_ai.log"), seats[0]
-    of_value = [
+    metrics = [
         {"name": f"inspect_ai/{name}", "options": options} for name, options in METRICS.items()
     ]
     id_ = digest(study, *subject)
@@ -207,33 +207,35 @@ def _spec(study: str, subject: Subject, seats: Sequence[Seat], begun: float) -> 
         config=log.EvalConfig(epochs=1),
         packages={"cheaptalk": first.record.body["package"]},
         metadata={"study": study, "player": subject.label, "settings": first.settings},
-        scorers=[{"name": name, "metrics": {"*": of_value}} for name in ("outcome", "answers")],
+        scorers=[{"name": name, "metrics": {"*": metrics}} for name in ("outcome", "answers")],
     )
 
 
 def _sample(seat: Seat) -> Any:
     """Return a sample: a match from the perspective of a model's seat."""
     log, scorer = inspect_part("inspect_ai.log"), inspect_part("inspect_ai.scorer")
-    record, talk = seat.record, _talk(seat)
+    record, conversation = seat.record, _conversation(seat)
     result = record.result() if record.status is Status.FINISHED else None
     kinds = Counter(answer.kind for answer in seat.answers)
     metrics = achieved(record.rules, seat.name, result, kinds, forfeited=seat.forfeited)
     dropped = scorer.Score.unscored(reason="dropped", explanation=seat.stand.dropped_because)
-    used = [event.output.usage for event in talk.events if event.event == "model"]
+    used = [event.output.usage for event in conversation.events if event.event == "model"]
     times = (record.begun, record.finished)
     return log.EvalSample(
         id=seat.id,
         epoch=1,
-        input=next((event.input for event in talk.events if event.event == "model"), NOTHING_ASKED),
+        input=next(
+            (event.input for event in conversation.events if event.event == "model"), NOTHING_ASKED
+        ),
         target="",
-        messages=talk.messages,
-        output=talk.output,
+        messages=conversation.messages,
+        output=conversation.output,
         scores={
             "outcome": dropped if seat.stand.dropped else outcome_score(metrics),
             "answers": answers_score(metrics),
         },
         metadata=_metadata(seat),
-        events=talk.events,
+        events=conversation.events,
         model_usage={seat.model.short: sum(used[1:], used[0])} if used else {},
         started_at=times[0] and _moment(times[0]),
         completed_at=times[1] and _moment(times[1]),
@@ -242,8 +244,7 @@ def _sample(seat: Seat) -> Any:
 
 
 def _metadata(seat: Seat) -> dict[str, Any]:
-    """What is known of a match and is no score; ``instance`` is equal where the instance is
-    shared."""
+    """Return a match's data other than scores; equal ``instance`` means the same instance."""
     record = seat.record
     return {
         "match_id": record.id,
@@ -262,8 +263,8 @@ def _metadata(seat: Seat) -> dict[str, Any]:
     }
 
 
-def _talk(seat: Seat) -> Talk:
-    """All that was sent for a seat and replied, character for character."""
+def _conversation(seat: Seat) -> Conversation:
+    """Return a seat's calls and replies verbatim."""
     event, model = inspect_part("inspect_ai.event"), inspect_part("inspect_ai.model")
     events, history, output = list[Any](), list[Any](), model.ModelOutput()
     begun = seat.record.begun or seat.record.finished or 0.0
@@ -274,12 +275,12 @@ def _talk(seat: Seat) -> Talk:
             history = continued(
                 history, [ChatMessage.model_validate(message) for message in call["messages"]]
             )
-            output = output_of(reply, seat.model.short)
+            output = inspect_output(reply, seat.model.short)
             sent, received = recorded.get("sent", begun), recorded.get("received", begun)
             events.append(
                 event.ModelEvent(
                     model=seat.model.short, input=history, tools=[], tool_choice="none",
-                    config=config_of(_settings(call.get("settings") or {})), output=output,
+                    config=inspect_config(_settings(call.get("settings") or {})), output=output,
                     error=output.error, cache="read" if reply.cached else None,
                     timestamp=_moment(sent), completed=_moment(received),
                     working_start=sent - begun,
@@ -294,11 +295,11 @@ def _talk(seat: Seat) -> Talk:
                 working_start=received - begun,
             )
         )
-    return Talk(events, history + [choice.message for choice in output.choices], output)
+    return Conversation(events, history + [choice.message for choice in output.choices], output)
 
 
 def _settings(written: Mapping[str, Any]) -> ModelSettings:
-    """The sampling settings among what was written."""
+    """Return the sampling settings of a player or call."""
     settings = {
         name: value for name, value in written.items() if name in ModelSettings.model_fields
     }
@@ -306,5 +307,5 @@ def _settings(written: Mapping[str, Any]) -> ModelSettings:
 
 
 def _moment(seconds: float) -> str:
-    """A moment in UTC, of seconds since 1970."""
+    """Return a Unix time in ISO format, UTC."""
     return datetime.fromtimestamp(seconds, UTC).isoformat()

@@ -9,16 +9,16 @@ from typing import Any
 from cheaptalk.models import ChatMessage, Failure, ModelSettings, Reply
 from cheaptalk.rules import CheaptalkError
 
-NOTHING_ASKED = "The match is over before anything is asked."
+NOTHING_ASKED = "The match ended before the first request."
 """The input of a sample whose seat received no request."""
 DECLINED = (Failure.REFUSED, Failure.FILTERED)
 
 
 def inspect_part(name: str) -> ModuleType:
-    """A module of Inspect, such as ``inspect_ai.log``, which takes a second to load.
+    """Import a module of Inspect, such as ``inspect_ai.log``; takes about a second.
 
     Raises:
-        CheaptalkError: Inspect is not installed.
+        CheaptalkError: Inspect isn't installed.
     """
     try:
         return import_module(name)
@@ -27,10 +27,10 @@ def inspect_part(name: str) -> ModuleType:
 
 
 def continued(history: Sequence[Any], messages: Sequence[ChatMessage]) -> list[Any]:
-    """A chat in Inspect's messages; those that began it before are the same ones, with their ids.
+    """Convert a chat to Inspect's messages; a common prefix with the history keeps its IDs.
 
     Args:
-        history: what this function made of the chat as it was before.
+        history: an earlier result of this function for the same chat.
     """
     model = inspect_part("inspect_ai.model")
     kinds = {
@@ -48,7 +48,7 @@ def continued(history: Sequence[Any], messages: Sequence[ChatMessage]) -> list[A
     ]
 
 
-def reply_of(output: Any) -> Reply:
+def to_reply(output: Any) -> Reply:
     """Convert Inspect's output to a reply, with truncation and filtering."""
     if output.empty:
         return Reply(text="", finish="stop")
@@ -58,11 +58,11 @@ def reply_of(output: Any) -> Reply:
     return Reply(text=output.completion, finish="length" if cut_off else "stop")
 
 
-def output_of(reply: Reply, model_name: str) -> Any:
-    """Inspect's output of a recorded reply, with its reasoning, its tokens and what it cost.
+def inspect_output(reply: Reply, model_name: str) -> Any:
+    """Convert a recorded reply to Inspect's output, with reasoning, tokens and cost.
 
     Args:
-        model_name: the model that was asked, for replies that name none.
+        model_name: the requested model, for replies without a model name.
     """
     model = inspect_part("inspect_ai.model")
     name, used, choices = reply.model or model_name, reply.usage, []
@@ -89,7 +89,7 @@ def output_of(reply: Reply, model_name: str) -> Any:
     )
 
 
-def config_of(settings: ModelSettings) -> Any:
+def inspect_config(settings: ModelSettings) -> Any:
     """Convert settings to Inspect's; unset ones stay unset."""
     options = settings.model_dump(exclude={"stop", "reasoning", "stream"})
     level, tokens = settings.reasoning, None

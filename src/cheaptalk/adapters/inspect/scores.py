@@ -1,7 +1,7 @@
-"""What a seat achieved in a match as Inspect's scores, the same for its tasks and for our records.
+"""A seat's results in a match as Inspect scores, shared by tasks and exported logs.
 
-``outcome`` has the payoff and how the match ended, ``answers`` how many answers were of each kind.
-A match that was forfeited has no payoff: it is counted, and no part of the mean.
+``outcome`` contains the payoff and the match's end, ``answers`` the number of answers by kind. A
+forfeited match is counted, but has no payoff and is excluded from its mean.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,14 +16,13 @@ from cheaptalk.rules import Game, Result, get_game
 KINDS = tuple(kind for kind in Kind if kind not in (Kind.LEFT, Kind.STOOD_IN, Kind.PROVIDER_ERROR))
 """The kinds of models' answers in a match that ended."""
 METRICS: dict[str, dict[str, Any]] = {"mean": {}, "stderr": {"cluster": "instance"}}
-"""Inspect's metrics of each value, with their options: samples on one instance count as a
-cluster."""
+"""Inspect's metrics of each value, with their options; clustered by instance."""
 ACHIEVED = "achieved"
 """The key of the outcome in a sample's store."""
 
 
 class Scorers(NamedTuple):
-    """Makers of the scorers of tasks, which read what the solver noted."""
+    """Factories of the tasks' scorers, which read the solver's outcome."""
 
     outcome: Callable[[], Any]
     answers: Callable[[], Any]
@@ -32,17 +31,16 @@ class Scorers(NamedTuple):
 def achieved(
     game: Game, seat: str, result: Result | None, kinds: Mapping[Kind, int], *, forfeited: bool
 ) -> dict[str, Any]:
-    """What a seat achieved in a match that is over, as plain data.
+    """Return a seat's results in a completed match, as plain data; None if undefined.
 
-    ``payoff`` is in the game's unit. ``share`` is where it lies between the least and the most that
-    the rules allow, from 0 to 1; it is undefined in games in which nobody comes to these, and for a
-    seat that is one of several of its place. ``agreement`` is there in games that measure it, and
-    ``metrics`` has all that the game metrics of the match. None is what is undefined.
+    ``payoff`` is in the game's unit. ``share`` is its position between the rules' minimum and
+    maximum, from 0 to 1; undefined if these aren't attainable, or if several actors share the
+    seat. ``agreement`` exists in games with that metric; ``metrics`` contains all metrics.
 
     Args:
-        result: None where the match was forfeited, by whomever.
-        kinds: how many answers of the seat were of each kind.
-        forfeited: whether it was this seat that forfeited it.
+        result: None if any seat forfeited the match.
+        kinds: number of the seat's answers by kind.
+        forfeited: whether this seat forfeited the match.
     """
     metrics = get_game(game.name).metrics
     payoff = None if result is None else float(game.payoffs(result.outcome)[seat])
@@ -113,6 +111,6 @@ def scorers() -> Scorers:
     def answers() -> Any:
         return reading(answers_score)
 
-    of_value = [getattr(scorer, name)(**options) for name, options in METRICS.items()]
-    register = scorer.scorer({"*": of_value})
+    metrics = [getattr(scorer, name)(**options) for name, options in METRICS.items()]
+    register = scorer.scorer({"*": metrics})
     return Scorers(register(outcome), register(answers))

@@ -14,7 +14,7 @@ from cheaptalk.adapters.inspect.messages import (
     NOTHING_ASKED,
     continued,
     inspect_part,
-    reply_of,
+    to_reply,
 )
 from cheaptalk.adapters.inspect.scores import ACHIEVED, achieved, scorers
 from cheaptalk.players import Kind
@@ -31,27 +31,28 @@ def inspect_task(
     seed: str | int = "inspect",
     **player: Any,
 ) -> Any:
-    """A game as a task for ``inspect_ai.eval``; it needs ``[inspect]``.
+    """Return a game as a task for ``inspect_ai.eval``; needs ``[inspect]``.
 
-    A sample is a match on an instance of its own. Equal seeds instance alike, and others play
-    alike.
+    Each sample is a match on its own instance. Equal seeds give the same instances and the same
+    play of other seats.
 
     Args:
-        parameters: those of the game that are not its defaults.
-        seat: which seat the evaluated model has; the first one if not said.
-        other: a strategy that plays all other seats, or it with its settings.
-        instances: how many samples there are, from 1.
-        seed: what the instances are drawn from.
-        player: how the model is asked, such as ``style="tagged"`` or ``tries=5``.
+        parameters: game parameters that differ from the defaults.
+        seat: the evaluated model's seat; by default the first.
+        other: a strategy for all other seats, or a mapping with its settings.
+        instances: number of samples, at least 1.
+        seed: seed of the instances.
+        player: settings of the model's player, such as ``style="tagged"`` or ``tries=5``.
 
     Returns:
         A ``Task``.
 
     Raises:
-        CheaptalkError: there is no such game or seat, a setting is wrong, or Inspect is missing.
+        CheaptalkError: there is no such game or seat, a setting is invalid, or Inspect isn't
+            installed.
     """
     if instances < 1:
-        raise CheaptalkError(f"instances: a task has at least one, not {instances}")
+        raise CheaptalkError(f"instances: must be at least 1, not {instances}")
     ai, dataset = inspect_part("inspect_ai"), inspect_part("inspect_ai.dataset")
     chat = chat_environment(game, parameters, seat, other, **player)
     rules = chat.game
@@ -76,7 +77,7 @@ def inspect_task(
 
 @cache
 def _solver() -> Callable[..., Any]:
-    """The maker of the solver, registered with Inspect: it lets the model play a match."""
+    """Return the factory of the solver, registered with Inspect; it plays a match."""
     transcript = inspect_part("inspect_ai.log").transcript
 
     def play(
@@ -90,14 +91,14 @@ def _solver() -> Callable[..., Any]:
                 history = continued(history, observed.messages)
                 state.messages = list(history)
                 state = await generate(state, tool_calls="none")
-                observed = chat.step(reply_of(state.output))
+                observed = chat.step(to_reply(state.output))
                 if observed.kind is not None:
                     kinds[observed.kind] += 1
                     transcript().info({"kind": observed.kind.value}, source="cheaptalk")
             table = chat.table
             result = None if table.outcome is None else table.result()
-            by_it = seat in table.forfeited
-            outcome = achieved(chat.game, seat, result, kinds, forfeited=by_it)
+            forfeited = seat in table.forfeited
+            outcome = achieved(chat.game, seat, result, kinds, forfeited=forfeited)
             state.store.set(ACHIEVED, outcome)
             return state
 
@@ -109,13 +110,13 @@ def _solver() -> Callable[..., Any]:
 
 @cache
 def _tasks() -> dict[str, Any]:
-    """Makers of the tasks of all games by name, registered with Inspect."""
+    """Return the task factories of all games by name, registered with Inspect."""
     scorers(), _solver()
     return {name: _task(name) for name in games()}
 
 
 def _task(game: str) -> Any:
-    """The maker of the task of a game, with the arguments that ``-T`` sets."""
+    """Return a game's task factory, with the arguments of ``-T``."""
 
     def made(
         parameters: Any = None,
@@ -132,7 +133,7 @@ def _task(game: str) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """``TASKS``: what the entry point names, so that whoever loads it registers all tasks."""
+    """Register all tasks when the entry point loads ``TASKS``."""
     if name == "TASKS":
         return _tasks()
     raise AttributeError(name)

@@ -52,7 +52,7 @@ class Importers(Group):
 
 
 def _command(name: str, importer: ct.records.imports.Importer) -> Any:
-    """Return the command of an importer without options of its own."""
+    """Return the command of an importer without specific options."""
 
     def import_games(
         paths: PathsArgument,

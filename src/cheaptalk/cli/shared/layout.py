@@ -15,7 +15,7 @@ GAPS = (2, 1)
 def breaks(line: str, width: int) -> list[int]:
     """Return the positions at which to break a line into parts of at most this width.
 
-    A longer word is a part of its own.
+    A longer word is a separate part.
 
     >>> breaks("to be or not", 6)
     [6]

@@ -53,7 +53,7 @@ def play_study(
     Args:
         name: source of the study, with which error messages begin.
         path: the store.
-        players, rosters: those of the command line, which pairings must include.
+        players, rosters: players from the command line, which pairings must include.
         again: the command that continues, if it is not ``cheaptalk resume``. The caller then
             reports the result: nothing is printed if all matches were played (or only failed
             matches remain and ``options`` allow failures), and no exit status is raised.

@@ -77,7 +77,7 @@ def bots(
         say(
             f"{counted(people, 'bot')} played {counted(tally.matches, 'match')} with "
             f"{counted(tally.moves, 'move')} in {seconds:,.0f} s; {tally.refused:,} moves were "
-            f"refused"
+            "refused"
         )
         say(
             f"{counted(tally.pages, 'page')}: load time {tally.slowest(50):.3f} s (median), "

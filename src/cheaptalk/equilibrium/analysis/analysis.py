@@ -228,8 +228,8 @@ class Analysis(Printed):
         if in_all == in_any:
             return "the same instances in all cells"
         return (
-            f"the same instances in all cells; {counted(in_all, 'instance')} of {in_any:,} "
-            f"are in all"
+            f"the same instances in all cells; {counted(in_all, 'instance')} of {in_any:,} are in "
+            "all"
         )
 
     @property

@@ -117,7 +117,7 @@ class _NfgReader:
         listed = self.peek().text == "{"
         pairs = np.array(self.by_outcome(cells) if listed else list(map(self.pair, cells)))
         if self.peek() is not self.end:
-            raise self.error("the file goes on after the last cell's payoffs")
+            raise self.error("unexpected text after the last cell's payoffs")
         a, b = pairs.reshape(len(columns), len(rows), 2).T
         return PayoffTable(rows, columns, a, b, title, (players[0], players[1]))
 
@@ -448,7 +448,7 @@ def check_names(names: Sequence[str], kind: str, location: str) -> tuple[str, ..
     if repeated:
         raise PayoffFileError(
             f"{location}: the {kind} {shown(repeated[0])} is there more than once; rename one of "
-            f"them"
+            "them"
         )
     if "" in names:
         position = list(names).index("") + 1

@@ -49,14 +49,14 @@ def solve(rates: tuple[float, ...]) -> Solution:
 
     Among several equilibria it is one with the fewest deliberate misses. A shooter who is
     indifferent among targets takes the best shot, and the last one of equals. It is never an
-    equilibrium that all miss for ever, because nobody would win.
+    equilibrium that all miss forever, because there would be no winner.
 
     Args:
         rates: each living shooter's hit rate, in (0, 1], in shooting order.
 
     Raises:
         ValueError: there are more than :data:`MAX_SHOOTERS` shooters, or no stationary equilibrium
-            was found. None need exist, because all probabilities drop to 0 if nobody shoots.
+            was found. There may be none, because all probabilities are 0 if no player shoots.
 
     >>> truel = solve((0.3, 0.5, 1.0))  # the weakest does best to miss on purpose
     >>> truel.aims, [round(chance, 4) for chance in truel.wins[0]]

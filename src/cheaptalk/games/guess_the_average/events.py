@@ -6,7 +6,7 @@ from typing import Literal
 from cheaptalk.rules import Action, Event, Whole
 
 Claim = Literal["nothing", "equilibrium", "smart", "random"]
-"""What players are told about the others' choices (GAMA-Bench appendix G, settings a to c)."""
+"""The claim about other players' choices (GAMA-Bench appendix G, settings a to c)."""
 
 
 class NumberChoice(Action):

@@ -59,9 +59,9 @@ class GuessTheAverage(Rounds):
     ratio: Ratio = Fraction(2, 3)
     """The factor of the average (R), such as "2/3" or 0.5, from 0 to 100."""
     told: Claim = "nothing"
-    """The claim about the other players that players are told, true or not: nothing, that they will
-    always choose the equilibrium, that they are smart, or that they choose at random (appendix
-    G's settings a-c)."""
+    """The claim about the other players in the briefing, true or not: none, that they always choose
+    the equilibrium, that they are smart, or that they choose at random (appendix G's settings
+    a-c)."""
 
     @model_validator(mode="after")
     def _possible(self) -> "GuessTheAverage":

@@ -59,7 +59,7 @@ def nearest(quantities: Bundle, values: Bundle, reference: Bundle, target: float
     such bundle.
 
     Only units added to the reference raise its value, so the nearest bundle adds the fewest that
-    suffice. If these are all units, one item of the reference is given up instead.
+    suffice. If these are all units, one item of the reference is conceded instead.
     """
     if reference == quantities:
         return drop_one_item(quantities, values, target)

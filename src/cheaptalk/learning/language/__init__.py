@@ -1,6 +1,6 @@
-"""Language models as learners: chats in tokens, small models made here, self-play.
+"""Train language models: tokenised chats, pretraining, fine-tuning and self-play.
 
-Loaded when first used; needs ``[tune]``.
+Loaded lazily; needs ``[tune]``.
 """
 
 import lazy_loader

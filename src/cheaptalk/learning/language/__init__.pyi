@@ -4,16 +4,16 @@ from .tokens import TemplateError, TokenizedChat, tokenized
 from .trainers.local import LocalTraining, fine_tune
 from .trainers.openai import OpenAITraining
 from .trainers.trainer import Step, TrainingExample, TrainingFailed
-from .training_data import FILTERS, Heard
+from .training_data import FILTERS, ScoredChat
 
 __all__ = [
     "FILTERS",
     "STORE",
     "TRAINING",
-    "Heard",
     "Iteration",
     "LocalTraining",
     "OpenAITraining",
+    "ScoredChat",
     "SelfPlay",
     "SelfPlayFailed",
     "Shape",

@@ -1,9 +1,9 @@
-"""Self-play of a language model: it plays itself, and learns from the better of what it said.
+"""Self-play: a language model plays itself and is fine-tuned on its higher-scoring chats.
 
-Filtered behaviour cloning (Liao, Tomlin and Klein 2024, algorithm 1): a model plays itself on fresh
-instances; what each seat heard and said is a chat; those of seats that got more than the mean are
-what the next model learns from, which goes on from this one. An iteration is a study in a store,
-its training set a file, and its model a folder, so that whatever was stopped goes on from there.
+Filtered behaviour cloning (Liao, Tomlin and Klein 2024, algorithm 1): a model plays itself on new
+instances and is fine-tuned on the chats of seats with a payoff above the mean; the result plays the
+next iteration. Each iteration has a study in a store, a file of training data, and a folder with
+its model, so that a stopped self-play can be resumed.
 """
 
 import json
@@ -22,11 +22,11 @@ from cheaptalk.learning.language.trainers.trainer import Step
 from cheaptalk.learning.language.training_data import (
     FILTERS,
     GROUPED,
-    Chosen,
-    Heard,
+    ScoredChat,
+    SelectedChat,
     Way,
-    chosen,
     loss_of,
+    select_chats,
 )
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.records.exports.chats import chats
@@ -41,7 +41,7 @@ SETTINGS = "self-play.json"
 
 
 def _trainer(value: Any) -> Any:
-    """Who trains: in this process where nothing is said."""
+    """Return the trainer's name, by default ``local``."""
     if isinstance(value, Mapping):
         return value.get("trainer", "local")
     return getattr(value, "trainer", None)
@@ -55,7 +55,7 @@ Training = Annotated[
         custom_error_message="trainer should be local or openai",
     ),
 ]
-"""Who trains a model, and how."""
+"""A trainer with its settings."""
 
 
 def _read_keep(value: object) -> object:
@@ -64,51 +64,51 @@ def _read_keep(value: object) -> object:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1:
         return float(value)
     raise ValueError(
-        f"{shown(value)} is no filter: write {', '.join(FILTERS)}, or the share of the best, as "
-        "in 0.2"
+        f"{shown(value)} is not a filter; use {', '.join(FILTERS)}, or the share of best chats, "
+        "such as 0.2"
     )
 
 
 Keep = Annotated[str | float, BeforeValidator(_read_keep)]
-"""A filter's name, or a share of the best."""
+"""A filter's name, or the share of best chats."""
 
 
 class SelfPlay(Value):
-    """A self-play. The defaults are the paper's, with a training for small models."""
+    """Settings of self-play; by default the paper's, with training for small models."""
 
     game: str = "deal_or_no_deal"
     parameters: Mapping[str, Any] = {}
-    """Those of the game that are not its defaults, such as ``{objective: coop}``."""
+    """Game parameters that differ from the defaults, such as ``{objective: coop}``."""
     matches: int = Field(default=500, ge=1)
-    """That are played in an iteration (K)."""
+    """Matches per iteration (K)."""
     repeats: int = Field(default=1, ge=1)
-    """Matches on each instance."""
+    """Matches per instance."""
     iterations: int = Field(default=10, ge=1)
-    """Times that it learns (N)."""
+    """Number of trainings (N)."""
     learn: Way = "cloning"
-    """How it learns: by ``cloning`` what is kept, all alike; ``weighted``, each by what it paid; or
-    from better and worse matches on one instance, by ``dpo`` or ``grpo``, which is experimental."""
+    """Learning method: ``cloning`` of the kept chats; ``weighted`` cloning, by payoff; or, from
+    better and worse matches on the same instance, ``dpo`` or ``grpo`` (experimental)."""
     keep: Keep = "above_mean"
-    """Which chats it clones: those above the mean of all, those that paid at all, everything, or a
-    share of the best."""
+    """Chats to clone: ``above_mean``, ``positive`` (payoff), ``everything``, or the share of best
+    chats."""
     where: str | None = None
-    """A metric of the game that is above 0 in all matches that it learns from, such as
+    """A game metric that must be above 0 in matches used for training, such as
     ``pareto_optimality``."""
     partners: Mapping[str, Any] = {}
-    """Players that it meets besides itself, in as many matches each, by label. It does not learn
-    from what they say."""
+    """Further partners by label, each in as many matches as the model itself. Their chats are not
+    used for training."""
     past: int = Field(default=0, ge=0)
-    """How many of its own past iterations it meets besides, drawn from all (fictitious self-play,
-    Heinrich, Lanctot and Silver 2015)."""
+    """Number of random past iterations as further partners (fictitious self-play, Heinrich,
+    Lanctot and Silver 2015)."""
     patience: int | None = Field(default=None, ge=1)
-    """Iterations without a new best mean after which it stops; None for never. The paper stops
-    early, and does not say when."""
+    """Iterations without a new best mean after which to stop; by default, never stop early. The
+    paper doesn't report its rule."""
     player: Mapping[str, Any] = {"temperature": 1.0, "max_tokens": 200}
     """Settings of the model as a player, such as its style."""
     training: Training = LocalTraining()
-    """Who trains it, and how: ``trainer`` is ``local`` or ``openai``."""
+    """Training settings; ``trainer`` is ``local`` or ``openai``."""
     seed: int = 1
-    """Of instances, of past iterations that are drawn, and of training."""
+    """Seed of instances, past iterations and training."""
 
     @model_validator(mode="after")
     def _fits(self) -> "SelfPlay":
@@ -122,25 +122,25 @@ class SelfPlay(Value):
         seatings = 1 + 2 * (len(self.partners) + self.past)
         if self.matches < seatings * self.repeats:
             raise ValueError(
-                f"matches must be {seatings * self.repeats} or more, so that each pair meets "
-                f"{self.repeats} times"
+                f"matches must be {seatings * self.repeats} or more for {self.repeats} matches of "
+                "each pair"
             )
         return self
 
     def instances(self, seatings: int) -> int:
-        """Of an iteration in which so many pairs sit down."""
+        """Return the number of instances of an iteration with this number of pairs."""
         return max(1, self.matches // (seatings * self.repeats))
 
 
 class Iteration(NamedTuple):
-    """An iteration that was played.
+    """A completed iteration.
 
     Attributes:
-        number: of the model that played it, 0 for the base.
-        model: its folder, or its name.
-        mean: what a seat got, over all seats of matches that finished.
-        finished: share of matches that did.
-        kept: chats that the next one learns from; None of the last.
+        number: the model's number, 0 for the base.
+        model: its folder or name.
+        mean: mean payoff over all seats of finished matches.
+        finished: share of finished matches.
+        kept: number of chats for the next training; None for the last iteration.
     """
 
     number: int
@@ -150,29 +150,29 @@ class Iteration(NamedTuple):
     kept: int | None
 
 
-Told = Callable[[int, Progress | Step], None]
-"""Is told of an iteration's number, and of how its matches or its training go."""
+Observer = Callable[[int, Progress | Step], None]
+"""Receives an iteration's number and the progress of its matches or training."""
 
 
 class SelfPlayFailed(CheaptalkError):
-    """A self-play cannot go on; what was played and learned stays."""
+    """Self-play can't continue; completed matches and models are kept."""
 
 
 def self_play(
-    base: Path | str, out: Path, settings: SelfPlay, progress: Told | None = None
+    base: Path | str, out: Path, settings: SelfPlay, progress: Observer | None = None
 ) -> list[Iteration]:
-    """Let a model play itself and learn, or go on with it.
+    """Start or resume self-play.
 
     Args:
-        base: the model that begins: its folder, or its name on the Hub; its model string where a
-            provider trains it.
-        out: a folder: a new one, or that of the same self-play.
-        progress: called as it goes.
+        base: the initial model: its folder or name on the Hub, or its model string if a provider
+            trains it.
+        out: a new folder, or the folder to resume.
+        progress: called with the progress.
 
     Raises:
-        SelfPlayFailed: the folder is another self-play's, matches could not be played, or there is
-            nothing to learn from.
-        TrainingFailed: a model could not be trained.
+        SelfPlayFailed: the folder belongs to another self-play, matches failed, or there is no
+            chat to learn from.
+        TrainingFailed: a training failed.
     """
     settings.training.ready(str(base))
     settle(out / SETTINGS, settings, ("iterations", "patience"), base=str(base))
@@ -187,7 +187,7 @@ def self_play(
         stale = settings.patience and number - means.index(max(means)) >= settings.patience
         if number == settings.iterations or stale:
             return [*done, iteration]
-        examples = _learned(out, number, transcripts, settings)
+        examples = _selected(out, number, transcripts, settings)
         done.append(iteration._replace(kept=len(examples)))
         training = settings.training.model_copy(update={"seed": settings.seed + number})
         model = training.train(
@@ -200,15 +200,15 @@ def self_play(
 
 
 def settle(file: Path, settings: Value, free: Collection[str], **fixed: str) -> None:
-    """Note what is to be done in a folder, or see that it is what was done there before.
+    """Save settings to a file, or check that they equal the saved ones.
 
     Args:
-        settings: what it is; settings that are newer than the note are taken to be as by default.
-        free: what of it may be another one.
-        fixed: what has to be the same besides.
+        settings: the settings; those missing from the file had their defaults.
+        free: names of settings that may differ.
+        fixed: further values that must be equal.
 
     Raises:
-        SelfPlayFailed: it is something else.
+        SelfPlayFailed: a setting differs.
     """
     expected = settings.model_dump(mode="json") | fixed
     if not file.exists():
@@ -221,15 +221,15 @@ def settle(file: Path, settings: Value, free: Collection[str], **fixed: str) -> 
     differs = [name for name in expected if name not in free and expected[name] != before[name]]
     if differs:
         raise SelfPlayFailed(
-            f"{file.parent} is a self-play with {differs[0]} {before[differs[0]]}, not "
-            f"{expected[differs[0]]}; name another folder"
+            f"{file.parent} has a self-play with {differs[0]} {before[differs[0]]}, not "
+            f"{expected[differs[0]]}; choose another folder"
         )
 
 
 def _play(
-    out: Path, models: Sequence[str], settings: SelfPlay, progress: Told | None
-) -> tuple[list[Heard], float]:
-    """Let the last of these models play; what was said by it, and the share of matches finished."""
+    out: Path, models: Sequence[str], settings: SelfPlay, progress: Observer | None
+) -> tuple[list[ScoredChat], float]:
+    """Play the last model's iteration; return its chats and the share of finished matches."""
     number = len(models) - 1
     study = _study(models, settings)
     for model in models:
@@ -241,15 +241,17 @@ def _play(
         )  # fmt: skip
         if result.left:
             reason = result.halted or next(iter(result.problems), "it was stopped")
-            raise SelfPlayFailed(f"iteration {number} was not played to its end: {reason}")
+            raise SelfPlayFailed(f"iteration {number} is incomplete: {reason}")
         ended = [record for record in store.records(study.name, bodies=True) if record.over]
     finished = [record for record in ended if record.status is Status.FINISHED]
-    transcripts = [chat for record in finished for chat in _heard(record, study.name, settings)]
+    transcripts = [
+        chat for record in finished for chat in _scored_chats(record, study.name, settings)
+    ]
     return transcripts, len(finished) / max(1, len(ended))
 
 
 def _study(models: Sequence[str], settings: SelfPlay) -> Study:
-    """What an iteration plays: itself, and in both seats its partners."""
+    """Return an iteration's study: self-play, and partners in both seats."""
     number = len(models) - 1
     name = f"iteration-{number}"
     stream = Chance(str(settings.seed))("past iterations", number)
@@ -272,28 +274,30 @@ def _player(model: str, settings: SelfPlay) -> dict[str, Any]:
     return {**settings.player, "model": settings.training.player(model)}
 
 
-def _heard(record: MatchRecord, player: str, settings: SelfPlay) -> Iterator[Heard]:
-    """The chats of a player in a match, if it is one to learn from."""
+def _scored_chats(record: MatchRecord, player: str, settings: SelfPlay) -> Iterator[ScoredChat]:
+    """Yield a player's chats in a match, with payoffs."""
     for chat in chats(record):
         if chat.player == player and chat.payoff is not None:
-            yield Heard(chat, chat.payoff, record.instance_key, _counts(record, settings.where))
+            yield ScoredChat(
+                chat, chat.payoff, record.instance_key, _counts(record, settings.where)
+            )
 
 
 def _counts(record: MatchRecord, metric: str | None) -> bool:
     return metric is None or bool(get_game(record.game).metrics[metric].of(record.result()))
 
 
-def _learned(
-    out: Path, number: int, transcripts: Sequence[Heard], settings: SelfPlay
-) -> list[Chosen]:
-    """What the next model learns from, which is written to a file."""
-    selected = chosen(transcripts, settings.learn, settings.keep)
+def _selected(
+    out: Path, number: int, transcripts: Sequence[ScoredChat], settings: SelfPlay
+) -> list[SelectedChat]:
+    """Select the chats for the next training and write them to a file."""
+    selected = select_chats(transcripts, settings.learn, settings.keep)
     if not selected:
         filter_text = "" if settings.learn in GROUPED else f" of {settings.keep}"
         raise SelfPlayFailed(
             f"none of the {counted(len(transcripts), 'chat')} of finished matches in iteration "
-            f"{number} can be learned from by {settings.learn}{filter_text}; play more matches, or "
-            "start with a better model"
+            f"{number} is suitable for {settings.learn}{filter_text}; play more matches or start "
+            "with a better model"
         )
     with whole_file(out / f"chats-{number + 1}.jsonl") as file:
         file.writelines(

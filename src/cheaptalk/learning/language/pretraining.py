@@ -85,8 +85,8 @@ def pretrain(
                 pad_token_id=end, tie_word_embeddings=True,
             )
         )  # fmt: skip
-        model.generation_config.do_sample = True  # or the temperature of a call means nothing
-        model.generation_config.top_k = 0  # all tokens, not the likeliest alone
+        model.generation_config.do_sample = True  # otherwise calls ignore the temperature
+        model.generation_config.top_k = 0  # sample from all tokens
         return model
 
     tokenized_chats = [tokens for chat in chats for tokens in tokenized(tokenizer, chat)]

@@ -50,17 +50,16 @@ class Answered(NamedTuple):
 def tokenized(
     tokenizer: Any, messages: Sequence[Mapping[str, str]], **template: Any
 ) -> list[TokenizedChat]:
-    """A chat in tokens: as a whole, or where the template rewrites what it has written, such as to
-    leave out what was thought before, once for each answer, which alone is to be learned there.
+    """Tokenise a chat, once per answer if the template rewrites earlier messages, for example to
+    remove reasoning.
 
     Args:
-        tokenizer: of transformers, a fast one with a chat template.
+        tokenizer: a fast tokenizer of transformers with a chat template.
         messages: role and content of each.
-        template: what its chat template takes besides, such as ``enable_thinking``.
+        template: further arguments of its chat template, such as ``enable_thinking``.
 
     Raises:
-        TemplateError: there is no template, it refuses the chat, or an answer does not come out as
-            it was.
+        TemplateError: there is no template, it rejects the chat, or it changes an answer.
     """
     texts, answers = [], []
     for number, message in enumerate(messages):
@@ -68,7 +67,7 @@ def tokenized(
             before = _written(tokenizer, messages[:number], add_generation_prompt=True, **template)
             after = _written(tokenizer, messages[: number + 1], **template)
             if not after.startswith(before):
-                raise _wrong(tokenizer, "asks for an answer in other words than it shows it in")
+                raise _wrong(tokenizer, "renders an answer differently from its generation prompt")
             texts.append(after)
             answers.append(Answered(len(before), len(after), message["content"]))
     full_text = _written(tokenizer, messages, **template)
@@ -93,33 +92,30 @@ def _in_tokens(tokenizer: Any, text: str, answers: Sequence[Answered]) -> Tokeni
             (n for n, position in enumerate(positions) if ids[position] == tokenizer.eos_token_id),
             None,
         )
-        positions = (
-            positions if ends is None else positions[: ends + 1]
-        )  # templates may put a line's end behind it
+        if ends is not None:  # templates may add a newline after the end
+            positions = positions[: ends + 1]
         decoded = tokenizer.decode(
             [ids[position] for position in positions], skip_special_tokens=True
         ).strip()
         if decoded != answer.content.strip():
-            raise _wrong(tokenizer, f"makes {decoded!r:.80} of {answer.content.strip()!r:.80}")
+            raise _wrong(tokenizer, f"changes {answer.content.strip()!r:.80} to {decoded!r:.80}")
         for position in positions:
             own[position] = True
     return TokenizedChat(ids, own)
 
 
 def _written(tokenizer: Any, messages: Sequence[Mapping[str, str]], **options: Any) -> str:
-    """A chat in the template's words."""
+    """Render a chat with the template."""
     if not tokenizer.chat_template:
-        raise TemplateError(
-            f"{tokenizer.name_or_path} has no chat template; take a model that was made for chats"
-        )
+        raise TemplateError(f"{tokenizer.name_or_path} has no chat template; use a chat model")
     try:
         text: str = tokenizer.apply_chat_template(messages, tokenize=False, **options)
-    except Exception as error:  # whatever a template raises
-        raise _wrong(tokenizer, f"refuses a chat: {error}") from error
+    except Exception as error:  # templates can raise anything
+        raise _wrong(tokenizer, f"rejects a chat: {error}") from error
     return text
 
 
 def _wrong(tokenizer: Any, problem: str) -> TemplateError:
     return TemplateError(
-        f"the chat template of {tokenizer.name_or_path} {problem}; take another one"
+        f"the chat template of {tokenizer.name_or_path} {problem}; use another model"
     )

@@ -15,7 +15,7 @@ Way: TypeAlias = Literal["cloning", "weighted", "dpo", "grpo"]
 matches on the same instance."""
 
 
-class Heard(NamedTuple):
+class ScoredChat(NamedTuple):
     """A chat of a finished match.
 
     Attributes:
@@ -31,30 +31,30 @@ class Heard(NamedTuple):
     counts: bool = True
 
 
-def above_mean(chats: Sequence[Heard]) -> list[Heard]:
+def above_mean(chats: Sequence[ScoredChat]) -> list[ScoredChat]:
     """Return chats with a payoff above the mean (Liao, Tomlin and Klein 2024, section 3)."""
     mean = fmean([chat.payoff for chat in chats] or [0.0])
     return [chat for chat in chats if chat.payoff > mean]
 
 
-def positive(chats: Sequence[Heard]) -> list[Heard]:
+def positive(chats: Sequence[ScoredChat]) -> list[ScoredChat]:
     """Return chats with a positive payoff."""
     return [chat for chat in chats if chat.payoff > 0]
 
 
-def everything(chats: Sequence[Heard]) -> list[Heard]:
+def everything(chats: Sequence[ScoredChat]) -> list[ScoredChat]:
     """Return all chats, for learning without selection."""
     return list(chats)
 
 
-FILTERS: Mapping[str, Callable[[Sequence[Heard]], list[Heard]]] = MappingProxyType({
+FILTERS: Mapping[str, Callable[[Sequence[ScoredChat]], list[ScoredChat]]] = MappingProxyType({
     "above_mean": above_mean, "positive": positive, "everything": everything,
 })  # fmt: skip
 """Filters by name."""
 
 
-def top(chats: Sequence[Heard], share: float) -> list[Heard]:
-    """The best, a share of all; the first of those that got the same.
+def top(chats: Sequence[ScoredChat], share: float) -> list[ScoredChat]:
+    """Return the share of chats with the highest payoffs; ties by order.
 
     >>> top([], 0.5)
     []
@@ -63,7 +63,7 @@ def top(chats: Sequence[Heard], share: float) -> list[Heard]:
     return ranked[: ceil(share * len(chats))]
 
 
-class Chosen(NamedTuple):
+class SelectedChat(NamedTuple):
     """A selected chat.
 
     Attributes:
@@ -72,9 +72,9 @@ class Chosen(NamedTuple):
         worse: the chat to which it is preferred, when learning by preference.
     """
 
-    better: Heard
+    better: ScoredChat
     weight: float = 1.0
-    worse: Heard | None = None
+    worse: ScoredChat | None = None
 
     def training_example(self) -> TrainingExample:
         """Return the chat in the format of trainers."""
@@ -82,12 +82,12 @@ class Chosen(NamedTuple):
         return TrainingExample(_messages(self.better), self.weight, worse)
 
     def as_json(self) -> dict[str, Any]:
-        """One JSON object: the chat, its weight and what it is preferred to."""
+        """Return the chat, its weight and the worse chat as JSON data."""
         worse = None if self.worse is None else _messages(self.worse)
         return self.better.chat.as_json() | {"weight": self.weight, "worse": worse}
 
 
-def chosen(chats: Sequence[Heard], method: Way, keep: str | float) -> list[Chosen]:
+def select_chats(chats: Sequence[ScoredChat], method: Way, keep: str | float) -> list[SelectedChat]:
     """Select the chats that a model learns from.
 
     Args:
@@ -101,10 +101,10 @@ def chosen(chats: Sequence[Heard], method: Way, keep: str | float) -> list[Chose
     selected = top(chats, keep) if isinstance(keep, float) else FILTERS[keep](chats)
     selected = [chat for chat in selected if chat.counts and chat.chat.messages[1:]]
     if method == "cloning":
-        return [Chosen(chat) for chat in selected]
+        return [SelectedChat(chat) for chat in selected]
     profitable = [chat for chat in selected if chat.payoff > 0]
     mean = fmean([chat.payoff for chat in profitable] or [1.0])
-    return [Chosen(chat, chat.payoff / mean) for chat in profitable]
+    return [SelectedChat(chat, chat.payoff / mean) for chat in profitable]
 
 
 def loss_of(method: Way) -> Loss:
@@ -112,35 +112,35 @@ def loss_of(method: Way) -> Loss:
     return "cloning" if method == "weighted" else method
 
 
-def _messages(chat: Heard) -> Messages:
+def _messages(chat: ScoredChat) -> Messages:
     messages: Messages = chat.chat.as_json()["messages"]
     return messages
 
 
-def _groups(chats: Sequence[Heard]) -> list[list[Heard]]:
-    """Chats of one place on one instance, where not all got the same."""
-    groups: dict[tuple[str, str], list[Heard]] = defaultdict(list)
+def _groups(chats: Sequence[ScoredChat]) -> list[list[ScoredChat]]:
+    """Group chats by instance and seat; drop groups with equal payoffs."""
+    groups: dict[tuple[str, str], list[ScoredChat]] = defaultdict(list)
     for chat in chats:
         if chat.counts and chat.chat.messages[1:]:
             groups[chat.instance, chat.chat.seat].append(chat)
     return [group for group in groups.values() if len({chat.payoff for chat in group}) > 1]
 
 
-def _preferred(group: Sequence[Heard]) -> list[Chosen]:
-    """The best of a group, preferred to the worst."""
+def _preferred(group: Sequence[ScoredChat]) -> list[SelectedChat]:
+    """Return the best chat of a group, preferred to the worst."""
     best = max(group, key=lambda chat: chat.payoff)
     worst = min(group, key=lambda chat: chat.payoff)
-    return [Chosen(best, 1.0, worst)]
+    return [SelectedChat(best, 1.0, worst)]
 
 
-def _advantages(group: Sequence[Heard]) -> list[Chosen]:
-    """Each of a group, by how many standard deviations it is above the mean."""
+def _advantages(group: Sequence[ScoredChat]) -> list[SelectedChat]:
+    """Weight each chat of a group by its standard score."""
     payoffs = [chat.payoff for chat in group]
     mean, spread = fmean(payoffs), pstdev(payoffs)
-    return [Chosen(chat, (chat.payoff - mean) / spread) for chat in group]
+    return [SelectedChat(chat, (chat.payoff - mean) / spread) for chat in group]
 
 
-GROUPED: Mapping[str, Callable[[Sequence[Heard]], list[Chosen]]] = MappingProxyType({
+GROUPED: Mapping[str, Callable[[Sequence[ScoredChat]], list[SelectedChat]]] = MappingProxyType({
     "dpo": _preferred, "grpo": _advantages,
 })  # fmt: skip
-"""Ways that compare matches on one instance."""
+"""Methods that compare matches on the same instance."""

@@ -56,7 +56,7 @@ def restricted(environment: Mapping[str, str] = os.environ) -> bool:
 def is_public(host: str) -> bool:
     """Whether an IP address is public.
 
-    IPv6 addresses that stand for IPv4 addresses are public if these are.
+    IPv6 addresses that map IPv4 addresses are public if these are.
 
     >>> [is_public(one) for one in ("1.1.1.1", "127.0.0.1", "169.254.169.254", "::ffff:10.0.0.1")]
     [True, False, False, False]

@@ -67,7 +67,7 @@ def agent_tokens(names: Iterable[str]) -> dict[str, str]:
         if len(token) < LEAST or not (token.isascii() and token.isprintable()):
             raise CheaptalkError(
                 f"{VARIABLE}: the token of {name} must have at least {LEAST} printable ASCII "
-                f"characters"
+                "characters"
             )
     if len({*tokens.values()}) < len(tokens):
         raise CheaptalkError(

@@ -29,8 +29,7 @@ def function_of(agent: Agent) -> Callable[[list[dict[str, str]]], Any]:
     if not callable(function):
         raise TypeError(
             f"{type(agent).__name__} is not an agent: pass a function of chat messages, or an "
-            f"object "
-            f"with one of the methods {', '.join(METHODS)}"
+            f"object with one of the methods {', '.join(METHODS)}"
         )
     return function
 

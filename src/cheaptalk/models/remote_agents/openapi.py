@@ -98,9 +98,8 @@ OPENAPI: dict[str, Any] = {
         "title": "The cheaptalk agent server",
         "version": "1",
         "description": "Poll for requests, answer each with its call id, and poll again until "
-        "the run is over. A request is listed until it is answered or times out; after an "
-        "invalid answer "
-        "a new request contains the reason.",
+        "the run is over. A request is listed until it is answered or times out; after an invalid "
+        "answer a new request contains the reason.",
     },
     "security": [{"token": []}],
     "paths": {

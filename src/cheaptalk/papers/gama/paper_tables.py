@@ -44,7 +44,7 @@ class PaperModel(NamedTuple):
     Attributes:
         key: the name of its column and rows, as in the roster ``gama``.
         family, version: the two headings of its column.
-        further: the offset of its own table numbers from GPT-3.5's; None if it has no tables.
+        further: the offset of its table numbers from GPT-3.5's; None if it has no tables.
     """
 
     key: str

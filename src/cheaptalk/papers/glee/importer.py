@@ -32,7 +32,7 @@ from cheaptalk.games.negotiation.rules import Negotiation
 from cheaptalk.games.persuasion.events import Signal
 from cheaptalk.games.persuasion.rules import Persuasion, Qualities
 from cheaptalk.players import ImportedSeat
-from cheaptalk.records.imports.files import faults, place_name, read_json, read_text, walk
+from cheaptalk.records.imports.files import faults, path_name, read_json, read_text, walk
 from cheaptalk.records.imports.importers import Importer, of_folder
 from cheaptalk.records.imports.importing import Collection, ForeignGame, Skipped, Unfit
 from cheaptalk.records.imports.redaction import names_said, names_to_hide, redact
@@ -302,7 +302,7 @@ def read_glee(
     folders = [inner for inner, files in walk(folder, unreadable) if MARKS.intersection(files)]
     if not folders and not unreadable:
         raise CheaptalkError(f"{folder} contains no config.json or game.csv, even in subfolders")
-    games = (_game(inner, place_name(folder, inner), hidden) for inner in folders)
+    games = (_game(inner, path_name(folder, inner), hidden) for inner in folders)
     return Collection(SYSTEM, folder.resolve().name, chain(unreadable, games), hidden is None)
 
 
@@ -342,7 +342,7 @@ def _game(folder: Path, location: str, hidden: frozenset[str] | None) -> Foreign
             rows, redactions = _redacted(rows, names)
             data = _map_text(data, lambda text: redact(text, names)[0])
         instance, moves = _instance_and_moves(game, rows)
-        id_ = place_name(folder, folder)
+        id_ = path_name(folder, folder)
         table = Table(game, instance, f"{SYSTEM}/{id_}")
         unused = _replay(table, moves, roles, config.decisions)
         source = {

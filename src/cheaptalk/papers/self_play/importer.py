@@ -29,7 +29,7 @@ from cheaptalk.games.deal_or_no_deal.contexts import KINDS, Triple, rest, worth
 from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal, Opening
 from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records.identity import digest
-from cheaptalk.records.imports.files import faults, place_name, read_text, walk
+from cheaptalk.records.imports.files import faults, path_name, read_text, walk
 from cheaptalk.records.imports.importers import Importer
 from cheaptalk.records.imports.importing import Collection, ForeignGame, Skipped, Unfit
 from cheaptalk.records.imports.redaction import names_said, names_to_hide, redact
@@ -140,7 +140,7 @@ def _games(
 
 def _views(path: Path, skipped: list[Skipped]) -> Iterator[View]:
     """Yield the dialogues in a file; other lines are skipped."""
-    name = place_name(path.parent, path)
+    name = path_name(path.parent, path)
     try:
         lines = enumerate(read_text(path).split("\n"), start=1)
     except Unfit as error:

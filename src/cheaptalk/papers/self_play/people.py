@@ -45,7 +45,7 @@ def played(evidence: Evidence) -> pl.DataFrame:
     )
     if games.is_empty() or GAME not in evidence.frames:
         raise Lacking(f"no person has completed a game of {GAME}")
-    of_match = evidence.frames[GAME].select(
+    weights = evidence.frames[GAME].select(
         "match_id", pl.col("game.objective").cast(pl.Float64).alias("weight")
     )
     finished, scored = pl.col("state") == "finished", pl.col("payoff") > 0
@@ -53,7 +53,7 @@ def played(evidence: Evidence) -> pl.DataFrame:
     ended = outcome.when(finished).then(pl.lit(ENDS[1])).otherwise(pl.lit(ENDS[2]))
     earned = pl.col("cents") / 100
     return (
-        games.join(of_match, on="match_id", how="left", maintain_order="left", validate="m:1")
+        games.join(weights, on="match_id", how="left", maintain_order="left", validate="m:1")
         .with_columns(
             objective=pl.col("weight").map_elements(objective_name, pl.String).fill_null(UNKNOWN),
             ended=ended, score="payoff", earned=earned,

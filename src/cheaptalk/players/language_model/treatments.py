@@ -57,8 +57,8 @@ class LastTurns(Value):
 
 
 History: TypeAlias = Literal["all", "summary"] | LastTurns
-"""What a player remembers of a match: everything, its last turns, or its own summary, written in a
-separate call before each request except the first."""
+"""A player's memory of a match: everything, its last turns, or its own summary, written in its own
+call before each request except the first."""
 PastAnswers: TypeAlias = Literal["canonical", "verbatim"]
 """How a player's past answers are shown to it: only the answer, or the complete response."""
 Reask: TypeAlias = Literal["reason", "afresh"]
@@ -84,7 +84,7 @@ class Refine(Value):
 
 
 class Prompt(NamedTuple):
-    """What is added to a game's prompt.
+    """Additions to a game's prompt.
 
     Attributes:
         persona: text before the briefing; a name from :data:`PERSONAS` or a sentence.

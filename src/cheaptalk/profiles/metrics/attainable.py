@@ -81,7 +81,7 @@ def first_asked(result: Result, seat: str) -> Asking | None:
     """Return a seat's first demand, or its first acceptance if that comes earlier.
 
     Returns:
-        Shares of what it could have had, from 0 to 1; None where it decides on no division.
+        Shares of its attainable payoff, from 0 to 1; None without a decision on a division.
     """
     attainable = could_have(result.game, result.instance, seat)
     first = next(_demands(result, seat), None)

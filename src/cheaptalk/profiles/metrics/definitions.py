@@ -64,16 +64,15 @@ class Quantity(NamedTuple):
         theme: the theme of the metric.
         title: the title for readers.
         unit: the unit of its values.
-        good: whether more is better, or less; neither where it depends.
+        good: whether more or less is better; neither if it depends.
         about: the definition, in a sentence.
-        values: a row a match and player, with :data:`COLUMNS`.
+        values: a row per match and player, with :data:`COLUMNS`.
         bounds: the possible range of a value.
         twins: whether a value is the difference of two matches that differ in only one respect, so
             that both signs are equally likely if it has no effect.
-        fitted: whether a value depends on a choice that was made on other matches, so that values
-            that are equal say nothing of their spread.
-        scope: which matches it covers, such as "against the baselines"; empty if all that can show
-            it.
+        fitted: whether a value depends on a choice from other matches, so that equal values do not
+            imply a small spread.
+        scope: the included matches, such as "against the baselines"; empty for all relevant ones.
     """
 
     key: str

@@ -1,7 +1,7 @@
 """Test every weakness of a player, and name those that survive Holm's correction.
 
 Every weakness is a test with a p-value; Holm's procedure over all tests of a profile limits the
-probability that a player without weaknesses is said to have one to :data:`LEVEL`.
+probability of a finding for a player without weaknesses to :data:`LEVEL`.
 """
 
 from collections.abc import Mapping, Sequence

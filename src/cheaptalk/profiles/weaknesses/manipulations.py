@@ -49,7 +49,7 @@ class Run(NamedTuple):
 
 
 STATISTICS = {"changed": False, "yielded": False, "size": False, "signed": True}
-"""What a manipulation can change, and whether a decrease counts, too."""
+"""The statistics that a manipulation can change, and whether decreases count."""
 
 
 def base(battery: Battery) -> str:
@@ -175,8 +175,7 @@ def effects(talked: pl.DataFrame, battery: Battery) -> Iterator[Effect]:
         title = f"Effect: {name.replace('_', ' ')}"
         about = (
             f"The opponent {meaning}: the player's earnings minus its earnings on the same "
-            f"instance "
-            "against the same moves without messages."
+            "instance against the same moves without messages."
         )
         yield Effect(
             f"words.{name}", title, ATTAINABLE, "more", about,

@@ -119,10 +119,9 @@ def _way_trial(rows: pl.DataFrame, way: str, base: str, values: Sequence[str]) -
     excess = estimate_of([distance - mean_of(repeat_distances) for distance in distances])
     sentence = (
         f"it first demanded {fixed(demand, DECIMALS)} there and {fixed(plain, DECIMALS)} "
-        f"otherwise; its "
-        f"first demands are {fixed(mean_of(distances), DECIMALS)} apart on average, and those of "
-        f"identical repeats {fixed(mean_of(repeat_distances), DECIMALS)}, an excess of "
-        f"{between(excess, signed=True)}"
+        f"otherwise; its first demands are {fixed(mean_of(distances), DECIMALS)} apart on average, "
+        f"and those of identical repeats {fixed(mean_of(repeat_distances), DECIMALS)}, an excess "
+        f"of {between(excess, signed=True)}"
     )
     outcome = Weakness(
         f"steady.{way}", PRESENTED.get(way, f"depends on {way}"), texts.height, "matches", sentence,

@@ -30,9 +30,9 @@ class Weakness(NamedTuple):
         unit: the unit of ``tested``.
         sentence: the finding with its numbers; of what was not found, the numbers.
         effect: its size, by which findings are ordered, with its 95 % interval; negative if it is
-            no weakness, such as earning more than the lowest baseline.
-        p: the p-value, not corrected; None if it was not tested.
-        found: whether it is named, after the correction for all weaknesses.
+            not a weakness, such as earning more than the lowest baseline.
+        p: the uncorrected p-value; None if it was not tested.
+        found: whether it is significant after the correction for all weaknesses.
         changed, size, signed: of a manipulation, the share of matches whose course changed, and
             the mean absolute and signed change of the earnings, each with its 95 % interval.
         hits: for a rate, the number of occurrences; None otherwise.

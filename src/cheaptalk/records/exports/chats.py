@@ -22,7 +22,7 @@ LONGEST = 2**32
 
 
 class Chat(NamedTuple):
-    """What one actor observed and answered in a match.
+    """One actor's observations and answers in a match.
 
     Attributes:
         match_id, game: the match, and its game.

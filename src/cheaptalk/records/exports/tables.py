@@ -26,7 +26,7 @@ GROUPS = ("parameter", "instance", "player", "outcome", "payoff", "metric", "ans
 PLAYER = (
     ("player", TEXT, "label", "The label of the player in seat {}."),
     ("kind", TEXT, "seat_kind", "The kind of the player in seat {}, as in rosters."),
-    ("model", TEXT, "model", "The model string of the player in seat {}; empty if it is no model."),
+    ("model", TEXT, "model", "The model string of the player in seat {}; empty without a model."),
     ("settings", JSON, "settings", "All settings of the player in seat {}."),
 )
 """Columns that describe a seat's player: name, type, method that reads them, and meaning."""

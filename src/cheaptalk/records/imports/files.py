@@ -28,7 +28,7 @@ def walk(root: Path, unreadable: list[Skipped]) -> Iterator[tuple[Path, list[str
         raise CheaptalkError(f"{root}: {problem}")
 
     def note(error: OSError) -> None:
-        location = place_name(root, Path(error.filename))
+        location = path_name(root, Path(error.filename))
         unreadable.append(Skipped(location, f"cannot be read: {error.strerror}"))
 
     for folder, subfolders, files in os.walk(root, onerror=note):
@@ -36,7 +36,7 @@ def walk(root: Path, unreadable: list[Skipped]) -> Iterator[tuple[Path, list[str
         yield Path(folder), sorted(name for name in files if not name.startswith("."))
 
 
-def place_name(root: Path, folder: Path) -> str:
+def path_name(root: Path, folder: Path) -> str:
     """Return a folder's path relative to the root (for the root, its name) as printable text."""
     location = folder.relative_to(root).as_posix()
     return os.fsencode(folder.resolve().name if location == "." else location).decode(

@@ -36,7 +36,7 @@ class Mark(NamedTuple):
     """A point of a chart.
 
     Attributes:
-        x, y: where it is.
+        x, y: its position.
         text: its tooltip, one fact per line.
         lead: the matches behind it.
         x_ends, y_ends: its intervals along either axis.
@@ -87,9 +87,9 @@ class Line(NamedTuple):
     """Connected marks; the line is interrupted at marks without a position.
 
     Attributes:
-        dots: whether its marks are seen.
-        band: whether intervals are an area along it, in place of whiskers.
-        steps: whether it goes on level until the next mark.
+        dots: whether marks are visible.
+        band: whether intervals are shown as a band instead of whiskers.
+        steps: whether it is a step function.
     """
 
     marks: Sequence[Mark]
@@ -134,12 +134,12 @@ class Axis(NamedTuple):
         title: the title of the axis.
         names: the names, from the left or from the top; empty for an axis of numbers.
         labels: labels of the names; by default, the names themselves.
-        ends: the least and the most that it shows; None for what its marks need.
+        ends: its minimum and maximum; None to fit the marks.
         zero: whether it begins at 0.
-        percent: whether 1 is written as 100 %.
-        ticks: numbers that are written, and how; chosen without.
+        percent: whether 1 is shown as 100 %.
+        ticks: its ticks and their labels; chosen automatically by default.
         integer: whether ticks are only at integers.
-        turned: whether numbers grow downwards, as ranks do.
+        turned: whether it is reversed, as for ranks.
         far: whether it is above the chart.
     """
 

@@ -125,7 +125,7 @@ def lines_of(texts: Sequence[str], room: float, margin: float) -> Iterator[list[
     """Return the positions of texts in lines of at most this width in pixels.
 
     Args:
-        margin: the width of each text besides its letters.
+        margin: additional width of each text.
     """
     line: list[int] = []
     used = 0.0

@@ -38,7 +38,7 @@ PAPER: Mapping[str, str] = {
 """Colors on white paper: Okabe and Ito's, some darker, which color-blind readers can distinguish.
 """
 WIDTH, WIDE = 360, 720
-"""Width of a chart among others, and of a chart in a row of its own, in pixels."""
+"""Width of a chart beside others, and of a full-width chart, in pixels."""
 ROW, CELL, LOWEST, LEVEL = 26, 34, 18, 190
 """Height of a row of names, of a row of cells and its minimum, and of an area of numbers, in
 pixels."""

@@ -110,7 +110,7 @@ def _counts_text(matches: int, instances: int) -> str:
 
 
 def lead(analysis: Analysis, row: str, column: str) -> Lead | None:
-    """Return a link to the matches of a cell in which the row sits first."""
+    """Return a link to the matches of a cell with the row player in the first seat."""
     if analysis.selected is None:
         return None
     row_player, column_player = (f"player_{seat}" for seat in places_in(analysis.selected.frame))

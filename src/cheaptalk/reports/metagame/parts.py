@@ -318,7 +318,7 @@ def _payoffs(analysis: Analysis, prefix: str) -> ReportTable:
             *(Header(AGAINST + rival, f"against {rival}", "", 2) for rival in analysis.labels),
         ),
         "Means of all matches over both seats, with 95 % of the draws. Numbers link to the "
-        "matches in which the row strategy sits first.",
+        "matches with the row strategy in the first seat.",
         cells=cell, counts=("match", "instance"),
     )  # fmt: skip
 

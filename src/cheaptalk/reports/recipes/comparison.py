@@ -46,12 +46,12 @@ def compare(
     """Compare the results of two studies; see :func:`comparison`.
 
     Args:
-        store: where the studies are recorded.
-        study: the first one's name.
-        other: the second; differences are it less the first.
-        other_store: where it is, if elsewhere.
+        store: the store of the studies.
+        study: name of the first study.
+        other: name of the second study; differences are second minus first.
+        other_store: store of the second study, if different.
         renamed: labels of the first study, by the labels of the second study that replace them.
-        as_published: compute measures as the published systems' code does.
+        as_published: compute metrics as the published systems' code does.
 
     Raises:
         StoreError: there is no such study.
@@ -315,9 +315,9 @@ def _rows(
 
 
 def _merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Merge the rows of one score of the same matches, which are one difference.
+    """Merge rows with the same difference.
 
-    All seats of a match share a score that is no role's, such as its number of rounds.
+    All seats of a match share scores that don't belong to a role, such as its number of rounds.
     """
     groups: dict[object, list[dict[str, Any]]] = {}
     for row in rows:

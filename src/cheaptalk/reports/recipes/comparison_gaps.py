@@ -34,8 +34,8 @@ def gaps(
 
     Args:
         studies: the studies.
-        frames: their matches of one game, whatever their status. Only the configurations and
-            pairings that both have count.
+        frames: their matches of one game, of any status; only shared configurations and pairings
+            count.
         paired: whether all matches are compared in pairs, instance by instance.
     """
     first, second = (

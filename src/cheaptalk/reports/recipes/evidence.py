@@ -27,8 +27,7 @@ def check_players(store: Store, studies: Sequence[str]) -> None:
 
     Raises:
         StoreError: there is no such study.
-        CheaptalkError: a label is a model whose settings differ between two studies, or another
-            script at the same game.
+        CheaptalkError: a label's settings, or its script for a game, differ between two studies.
     """
     written = {
         study: store.study(study, counted=False).spec.get("players") or {} for study in studies
@@ -112,7 +111,7 @@ class Evidence:
 
     @property
     def frames(self) -> Mapping[str, pl.DataFrame]:
-        """Return all matches by game, whatever their status; see :func:`.match_frames`."""
+        """Return all matches of any status by game; see :func:`.match_frames`."""
         return self._read[0]
 
     def observed(self, kind: type[Observed]) -> Observed:

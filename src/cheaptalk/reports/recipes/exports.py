@@ -47,8 +47,8 @@ class CodebookRow(NamedTuple):
 
     Attributes:
         table: the file's name without its ending.
-        column: as the file calls it.
-        title: the column's title, or that of the column to which it belongs.
+        column: the column's name in the file.
+        title: the title of the column, or of its main column.
         unit: the unit of its numbers.
         meaning: the description of its content.
     """
@@ -138,15 +138,14 @@ def write_tables(
 ) -> list[Path]:
     """Write every table as ``NAME.csv``, with twelve digits, and ``NAME.tex``, as printed.
 
-    What columns of the CSV files hold is said in ``codebook.csv``, a :class:`CodebookRow` each;
-    their names are those of the frame as :func:`plain_names` has them.
+    ``codebook.csv`` describes each column (see :class:`CodebookRow`). Column names are converted by
+    :func:`plain_names`.
 
     Args:
-        tables: by name.
-        folder: where to; it is made where it does not exist.
-        prefix: the prefix of LaTeX labels, such as a recipe's name, so that labels of several
-            recipes are unique.
-        raw_cells: write texts in CSV as they are, those too that a spreadsheet takes for formulas.
+        tables: the tables by name.
+        folder: the output folder, created if missing.
+        prefix: the prefix of LaTeX labels, such as a recipe's name, which makes them unique.
+        raw_cells: whether not to escape texts that spreadsheets take for formulas.
 
     Raises:
         CheaptalkError: the folder or a file in it cannot be written.

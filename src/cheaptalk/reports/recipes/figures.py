@@ -23,11 +23,11 @@ def write_figures(charts: Mapping[str, Charts], folder: Path | str) -> list[Path
     """Write every chart as ``NAME-TITLE.svg`` and, with the extra ``[figures]``, as a PDF.
 
     Args:
-        charts: groups of charts by name, as :attr:`.Findings.charts` has them.
-        folder: where to; it is made where it does not exist.
+        charts: groups of charts by name, see :attr:`.Findings.charts`.
+        folder: the output folder, created if missing.
 
     Returns:
-        The files, those of a chart together.
+        The files, chart by chart.
 
     Raises:
         CheaptalkError: the folder or a file in it cannot be written.

@@ -45,9 +45,9 @@ PAGE = 32.5
 SIZES = (("", 1.0), (r"\small", 0.94), (r"\footnotesize", 0.86), (r"\scriptsize", 0.8))
 """Font sizes, the largest first, and the width of an em in each."""
 GAP = 0.8
-"""Space between columns, in em: twice the four points that the tables set."""
+"""Space between columns, in em: twice the tables' four points."""
 LONG_TEXT, NARROW_TEXT = 16.0, 8.0
-"""Widths, in em, from which texts are wrapped; the second if nothing else fits."""
+"""Widths, in em, from which texts are wrapped; the second as a last resort."""
 LINES = r">{\raggedright\arraybackslash}p{%.1fem}"
 """A column of wrapped text of a given width in em."""
 LONG_TABLE = 40
@@ -59,12 +59,11 @@ WIDTHS = {"il.,:;'!|j()[]ft \\/-I": 0.34, "mwMWOQ@%": 0.86}
 
 
 def latex(table: ReportTable, label: str = "") -> str:
-    r"""Return a table in LaTeX, which needs the packages ``booktabs``, ``array`` and, for several
-    pages, ``longtable``.
+    r"""Return a table in LaTeX for the packages ``booktabs``, ``array`` and, for several pages,
+    ``longtable``.
 
-    Intervals stand in brackets and standard errors in parentheses. Letters are as large as fit in
-    the width of a page; a table that fits in no size is broken into panels of columns, and one of
-    many rows goes on over pages.
+    Intervals are in brackets, standard errors in parentheses. The font is the largest that fits the
+    page; tables that are too wide are split into panels of columns, long ones continue over pages.
 
     Args:
         table: the table.

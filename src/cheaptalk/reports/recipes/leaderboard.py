@@ -62,17 +62,17 @@ def leaderboard(
     """Rank the players of one or more studies, with ranges of ranks.
 
     Args:
-        store: where the studies are recorded.
-        studies: their names, one at least; a match that is in several counts once.
-        games: only these; all without.
-        new: players whose joining is to be followed: ranks are given without them too.
+        store: the store of the studies.
+        studies: at least one study's name; shared matches count once.
+        games: the games to include; all by default.
+        new: new players; ranks are also computed without them.
         draws: the number of bootstrap draws.
         seed: the seed of the draws.
 
     Raises:
         StoreError: there is no such study.
-        CheaptalkError: a game or player is in none of the studies, or a player has other settings
-            in another one.
+        CheaptalkError: a game or player is in none of the studies, or a player's settings differ
+            between them.
         ValueError: there is no study, or there are too few draws.
     """
     if not studies:

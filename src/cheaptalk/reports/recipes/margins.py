@@ -43,25 +43,23 @@ class Margin(NamedTuple):
     """The lead of one player over another.
 
     Attributes:
-        behind: the other one.
-        size: the difference of their means; 0 if it is no more than rounding leaves. Below 0 only
-            if ``matched``.
-        low, high: its interval, at a level that allows for all rivals, within what the difference
-            can be; None if there is none.
-        instances: the instances it rests on, of the player with fewer.
+        behind: the other player.
+        size: the difference of their means, 0 if within rounding; negative only if ``matched``.
+        low, high: its interval, simultaneous for all rivals and within its bounds, or None.
+        instances: its number of instances, for the player with fewer.
         comparisons: the number of comparisons for which the interval holds simultaneously.
         more: the multiple of instances that would show the first ahead of all rivals in four of
             five studies, if the observed differences are the true ones; infinite if no reasonable
             number would, None if it is unknown. See :func:`planned_growth`.
-        significant: whether the one ahead is so beyond doubt.
+        significant: whether the lead is significant.
         constant: whether the difference never varied within a configuration.
         configurations: the number of configurations.
         freedom: degrees of freedom of its error.
-        skewed: whether rare outcomes against the one ahead make the interval too narrow.
-        matched: whether the difference is not that of the means of all matches, since one of the
-            two played some instances or configurations more often.
-        quiet: the fewest instances of a configuration in which the difference never varied,
-            although it did in others; 0 if there is none with several instances.
+        skewed: whether rare outcomes against the leader make the interval too narrow.
+        matched: whether it differs from the difference of overall means, because one of the two
+            played some instances or configurations more often.
+        quiet: the minimum number of instances of a configuration without variation, if others have
+            variation; 0 if there is none with several instances.
     """
 
     behind: str

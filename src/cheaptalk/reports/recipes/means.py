@@ -97,7 +97,7 @@ def over_games(by_game: pl.DataFrame, value: str) -> pl.DataFrame:
 
 
 def error_or_unseen(value: str) -> pl.Expr:
-    """Return the standard error and, for constant values, the variance that may be unseen.
+    """Return the standard error and, for constant values, the possible unseen variance.
 
     That is half of the interval's width, as two standard errors. It is null if there is no
     interval.
@@ -166,8 +166,8 @@ def with_ranges(board: pl.DataFrame, value: str) -> pl.DataFrame:
     Constant values don't change in any draw, so the ranges would be too narrow.
 
     Args:
-        board: one row a player, with the columns of :func:`ranked_over_games` and of ``value``.
-        value: by what players are ranked.
+        board: one row per player, with the columns of :func:`ranked_over_games` and ``value``.
+        value: the column by which players are ranked.
     """
     if not board.filter(pl.col(value).is_not_null())[value + LOW].null_count():
         return board

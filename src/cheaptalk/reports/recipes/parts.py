@@ -46,14 +46,14 @@ class Text(NamedTuple):
 
 
 class Charts(NamedTuple):
-    """Charts that belong together.
+    """A group of charts.
 
     Attributes:
-        name: in addresses and file names.
+        name: its name in URLs and file names.
         title: the title of the charts.
         panels: the charts.
         caption: the caption, which explains how to read them.
-        wide: whether each takes a row of its own.
+        wide: whether each has its own row.
     """
 
     name: str
@@ -120,15 +120,13 @@ class RecipePart:
     Attributes:
         title: the title of the part.
         source: the corresponding element of the paper, such as ``Table 2``; empty if there is none.
-        make: tables, charts and drawings from a study. Its docstring tells readers of the page
-            what is done. It raises :class:`Lacking` where the study does not hold what it takes.
+        make: a function from a study to tables, charts and drawings. Its docstring appears on the
+            page. It raises :class:`Lacking` if the study lacks the data.
         observers: observers that ``make`` uses by :meth:`.Evidence.observed`, so that matches are
             read only once for all parts.
         design: whether it describes the design rather than results; it is then shown at the end.
-        folded: whether the page shows only its title until it is opened, and leaves its answer out
-            of the summary.
-        fits: whether a study is of the kind that it is about, such as one with people; of others it
-            is left out, and nothing is lacking.
+        folded: whether it is initially collapsed, and its answer is not in the summary.
+        fits: whether it applies to a study, such as one with people; otherwise it is omitted.
     """
 
     title: str
@@ -150,7 +148,7 @@ class Recipe:
     """The tables and figures of a paper, from any study with the required data.
 
     Attributes:
-        name: as it is asked for, such as ``glee``.
+        name: its name on the command line, such as ``glee``.
         title: the title of the recipe.
         paper: title, authors' short name and year.
         parts: in the order of the page.
@@ -158,9 +156,9 @@ class Recipe:
         options: options by name, with their descriptions.
         heading: the title of the page; the study's name by default.
         methods: the template of the methods section.
-        players: players on the page besides those of the study.
-        games: those that it is about; empty for any.
-        outline: whether the page opens with a list of the answers of all parts.
+        players: additional players on the page.
+        games: the supported games; empty for any.
+        outline: whether the page begins with the answers of all parts.
     """
 
     name: str

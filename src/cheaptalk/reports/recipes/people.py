@@ -199,7 +199,7 @@ def pay(evidence: Evidence) -> pl.DataFrame:
 
 
 def paid(evidence: Evidence) -> Iterator[Shown]:
-    """The participants' pay, base and bonus, over all who are paid anything."""
+    """The participants' pay, base and bonus, over all with any pay."""
     people = evidence.once(pay)
     payments = frames.payments(evidence.store, evidence.study)
     titles = {"all": "Total"} | KINDS

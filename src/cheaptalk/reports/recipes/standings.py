@@ -16,9 +16,9 @@ def first_answer(
     """Return the sentence about the first player, with the interval of the decisive lead.
 
     Args:
-        board: two players or more, the first one first, with ``player``, ``rank``, ``sure`` and
-            ``value``; see :func:`.with_ranges`.
-        value: by what they are ranked.
+        board: at least two players by rank, with ``player``, ``rank``, ``sure`` and ``value``; see
+            :func:`.with_ranges`.
+        value: the column by which they are ranked.
         leads: the leads of the first player over each other player.
         standing: the mean of the first player, as text.
         decimals: decimals of a lead.

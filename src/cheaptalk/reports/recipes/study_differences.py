@@ -38,13 +38,13 @@ class Difference(NamedTuple):
     :func:`.comparison`.
 
     Attributes:
-        before, after: means over the matches that are compared.
-        difference: after less before.
-        error: its standard error; None if it is unknown.
+        before, after: means over the compared matches.
+        difference: after minus before.
+        error: its standard error; None if unknown.
         freedom: degrees of freedom of the error.
         n: pairs of matches, or of configurations and pairings if there are no pairs.
-        clusters: the instances it rests on, in all configurations; those of the study with fewer.
-        constant_p: the p-value of a difference that never varied, None of others; see
+        clusters: the number of instances in all configurations, in the study with fewer.
+        constant_p: the p-value of a difference without variation, else None; see
             :func:`.constant_difference_p`.
         bounds: the smallest and the largest possible difference.
         paired: whether it is a mean over pairs of matches.

@@ -27,9 +27,9 @@ class Activity:
     """The activity in the scored matches of a study.
 
     Attributes:
-        tallies: how many there are, and what was done and said in them (as ``COLUMNS``), by game
-            and player; the player is None for all of them.
-        firsts: the first move of each match by its id; None where it was not made.
+        tallies: number of matches, actions and messages (see ``COLUMNS``) by game and player; the
+            player is None for all players.
+        firsts: the first move of each match by id; None if missing.
     """
 
     tallies: dict[tuple[str, str | None], list[int]] = field(default_factory=dict)

@@ -157,18 +157,17 @@ class ReportTable(Printed):
     """A table: a frame with all numbers, and the columns that are shown.
 
     Attributes:
-        name: in addresses and file names, such as ``market-effects``.
+        name: its name in URLs and file names, such as ``market-effects``.
         title: the title of the table.
-        frame: one row a row, numbers unrounded. Beside a column ``x`` there can be ``x.low``,
-            ``x.high``, ``x.error``, ``x.n`` and ``x.clusters``; a missing number is null.
+        frame: the rows, with unrounded numbers. A column ``x`` can have ``x.low``, ``x.high``,
+            ``x.error``, ``x.n`` and ``x.clusters``; missing numbers are null.
         columns: the columns that are shown, in order.
         caption: explains how to read the table, such as the interval's method and exclusions.
         notes: further remarks, such as combinations that were never played.
         leads: returns the matches behind a row, if they are known.
         printed: the element of the paper with the same format, such as ``Table 2``, if there is
             one.
-        cells: the matches behind a row's number, by the column's key, where they are others than
-            those of the row.
+        cells: the matches behind a number, by column, if they differ from those of the row.
         counts: the units of observations and clusters.
         cure: how to get more clusters if there are too few.
         stacked: whether intervals are below their numbers, so that a wide table fits on a page.

@@ -112,9 +112,8 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
     if closest.size <= 0 and closest.matched:
         others = f"{fixed(-closest.size, decimals)} behind" if closest.size else "level with"
         return _Sentence(
-            f"No player is clearly best{role_text}: {best} ({gain_text}) has the highest mean, "
-            f"but is "
-            f"{others} {closest.behind}{within}.",
+            f"No player is clearly best{role_text}: {best} ({gain_text}) has the highest mean, but "
+            f"is {others} {closest.behind}{within}.",
             f"{best} leads", role_text, True,
         )  # fmt: skip
     if tie := tie_text(best, leads, decimals):
@@ -124,9 +123,7 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
         instances = f"these {counted(closest.instances, 'instance')}"
         text = (
             f"On {instances}, {best} was best{role_text}: {lead}. This does not show that it is "
-            f"best "
-            f"on "
-            "other instances."
+            "best on other instances."
         )
         return _Sentence(text, f"{best} was best on {instances}", role_text)
     return _Sentence(
@@ -166,9 +163,8 @@ def _would_tell(margin: Margin, matches: int) -> str:
     if isinstance(growth, str):
         return growth
     return (
-        f"about {_two_digits(growth * matches):,.0f} matches instead of {matches:,} would show "
-        f"it in "
-        "4 of 5 studies if the observed differences are the true ones. Look again only then, "
+        f"about {_two_digits(growth * matches):,.0f} matches instead of {matches:,} would show it "
+        "in 4 of 5 studies if the observed differences are the true ones. Look again only then, "
         "because each look adds false winners"
     )
 

@@ -35,7 +35,7 @@ class Comparable(NamedTuple):
 
     Attributes:
         players: their labels.
-        without: players whose matches must be left out for that.
+        without: players whose matches must be excluded.
     """
 
     players: list[str]

@@ -52,9 +52,9 @@ class Exclusions(NamedTuple):
     """The treatment of matches with invalid answers.
 
     Attributes:
-        kinds: the kinds of answers that occurred, or that the study says something about.
-        dropped: finished matches that are no part of any score.
-        replaced: matches that were played on a new instance in place of another.
+        kinds: kinds of answers that occurred or that the study treats specially.
+        dropped: finished matches that are excluded from scores.
+        replaced: replacement matches.
         max_replacements: the maximum number of replacements of one match.
     """
 
@@ -97,8 +97,7 @@ class Served(NamedTuple):
         settings: the settings sent with the messages.
         sendings: the number of attempts, including those from a cache.
         cached: the number of attempts from a cache.
-        first, last: when the first and the last of their matches ended, in seconds since 1970;
-            None where none has.
+        first, last: Unix times at which their first and last match ended, or None.
     """
 
     player: str

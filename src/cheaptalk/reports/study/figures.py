@@ -41,7 +41,7 @@ def _role_of(score: Score) -> str:
 
 
 def metrics(game: GameScores) -> list[Chart]:
-    """Return the charts of all metrics that are no role's gain, by pairing."""
+    """Return the charts of all metrics except roles' payoffs, by pairing."""
     gained = {game.gain(role).key for role in game.roles}
     return [
         _by_player(game, score, [score.role] if score.role else [*game.roles])

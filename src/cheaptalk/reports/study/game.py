@@ -85,8 +85,7 @@ def _game(name: str, evidence: Evidence) -> Iterator[Shown]:
     yield from _charts(
         f"{name}-trade-off", "Efficiency and fairness", figures.trade_off(game),
         f"Each dot is a pairing, in the color of the player in seat {capital(game.seats[0])}; "
-        f"whiskers "
-        "are 95 % intervals.", wide=True,
+        "whiskers are 95 % intervals.", wide=True,
     )  # fmt: skip
     yield _pairings(game, evidence)
     yield from _charts(f"{name}-values", "Distributions", figures.distributions(game))

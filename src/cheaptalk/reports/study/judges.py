@@ -42,8 +42,8 @@ class JudgedPlayer:
         items: the number of judged items.
         verdicts: the number of times that each verdict was given.
         kinds: the judge's answers by kind, those without a valid verdict included.
-        estimate: the share of finds, or the mean score; None without a valid verdict. It has no
-            interval where it rests on fewer than ten instances, as agreement has none.
+        estimate: the share of finds, or the mean score; None without a valid verdict, and without
+            an interval for fewer than ten instances, as for agreement.
         shares: the share of the items with a valid verdict that have each verdict of a rubric with
             categories, with the same intervals.
     """

@@ -42,7 +42,7 @@ class Score:
         title: the title of the score.
         meaning: its definition, formula and source.
         unit: its unit.
-        role: whose gain it is, if it is one role's.
+        role: the role whose payoff it is, or None.
         published: the definition of the published variant, if it differs.
         bounds: the minimum and the maximum of the score, or the columns with those of each match.
     """
@@ -210,9 +210,9 @@ class GameScores:
         """Return a row for each combination of players in these seats, or in a role.
 
         Returns:
-            Columns ``player.PLACE``, a count for each status, answers by kind (``kind.KIND``) of
-            matches of any status and in all, the percentage that was valid at the first try, and
-            for each score its mean with what goes with it; see :func:`.means`.
+            Columns ``player_SEAT``, a count for each status, answers by kind (``answers_KIND``) of
+            matches of any status and in all, the percentage valid at the first try, and the mean of
+            each score with its related columns; see :func:`.means`.
         """
         by = [f"player_{name}" for name in names]
         counts = [(pl.col("status") == status.value).sum().alias(status.value) for status in Status]

@@ -2,12 +2,12 @@
 (() => {
   const make = (tag, text = "", attributes = {}) => Object.assign(document.createElement(tag), { textContent: text }, attributes);
 
-  // What is told of a mark, where somebody points at it or reaches it with the keyboard
+  // Tooltip of the mark under the pointer or with keyboard focus
 
   const told = document.body.appendChild(make("div", "", { className: "tip", hidden: true }));
   const textOf = (mark) => mark.dataset.told ??= (() => {
     const title = mark.querySelector(":scope > title"), text = title?.textContent ?? "";
-    title?.remove(); // it is told here, and as the mark's name
+    title?.remove(); // replaced by this tooltip and the aria-label
     mark.setAttribute("aria-label", text.replaceAll("\n", ", "));
     return text;
   })();

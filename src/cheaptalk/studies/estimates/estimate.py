@@ -273,9 +273,8 @@ def _history_notes(
     }
     for (label, game), history in histories.items():
         yield (
-            f"but {label} goes on at {game} as in its {counted(history.replies, 'reply')} that "
-            f"were "
-            f"read, with {shown(history.output)} tokens out in {history.seconds.low:,.1f} to "
+            f"but {label} plays {game} as in its {counted(history.replies, 'recorded reply')}, "
+            f"with {shown(history.output)} tokens out in {history.seconds.low:,.1f} to "
             f"{history.seconds.high:,.1f} s"
         )
 

@@ -106,7 +106,7 @@ class Item(Value):
         if not NAME.fullmatch(name):
             raise ValueError(
                 f"{shown(name)} is not a valid item name: use lower-case letters, digits and "
-                f"underscores"
+                "underscores"
             )
         return name
 

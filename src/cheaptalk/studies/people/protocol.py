@@ -51,7 +51,7 @@ def cents(dollars: float | Decimal) -> int:
 
 
 class Recruitment(Value):
-    """Who may participate, and how they are identified.
+    """Recruitment, identification and number of participants.
 
     Attributes:
         source: the recruitment source, which determines the id parameter in the link: ``open``

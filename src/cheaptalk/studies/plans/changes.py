@@ -38,8 +38,8 @@ class StudyChanges(NamedTuple):
         if self.set_aside:
             recorded = counted(self.recorded, "recorded match")
             return (
-                f"{self.set_aside:,} of its {recorded} would be superseded, and {new:,} would "
-                f"be new"
+                f"{self.set_aside:,} of its {recorded} would be superseded, and {new:,} would be "
+                "new"
             )
         if self.differences and self.recorded:
             return f"its {counted(self.recorded, 'recorded match')} are kept, and {new:,} are new"

@@ -224,7 +224,7 @@ def _spread(total: int, rooms: Sequence[int], chance: Chance) -> list[int]:
     if total > sum(rooms):
         raise StudyError(
             f"pairing.sample: {counted(total, 'match')} requested, but only {sum(rooms):,} are "
-            f"possible"
+            "possible"
         )
     counts = [0] * len(rooms)
     open_rooms = [index for index, room in enumerate(rooms) if room]

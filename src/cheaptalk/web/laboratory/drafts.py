@@ -57,8 +57,7 @@ class Conflict(CheaptalkError):
 
     def __init__(self, submitted: str, current: Draft) -> None:
         super().__init__(
-            f"{current.changed_by} has changed {current.name} since you opened it; choose one of "
-            "the two texts"
+            f"{current.changed_by} changed {current.name} after you opened it; choose a version"
         )
         self.submitted = submitted
         self.current = current

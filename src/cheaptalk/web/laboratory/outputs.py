@@ -58,7 +58,7 @@ class Making(NamedTuple):
     Attributes:
         file: file name.
         title: title.
-        under_way: whether it is being made.
+        under_way: whether it is in progress.
         problem: reason why it failed, or "".
     """
 
@@ -266,7 +266,7 @@ class Outputs(Commands):
             work = self._works.get(name)
             if work is not None and not work.task.done():
                 raise ControlError(
-                    f"{work.order.title} of {name} is being made; wait until it is complete"
+                    f"{work.order.title} of {name} is in progress; wait until it is complete"
                 )
             folder = self.folder.outputs(name)
             overviews: dict[str, Overview] = {}

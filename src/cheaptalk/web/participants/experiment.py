@@ -194,7 +194,7 @@ class Experiment:
     ) -> bool:
         """Answer the participant's current page.
 
-        An answer to another page is ignored; an incomplete answer is asked for again.
+        Answers to other pages are ignored, and incomplete answers are requested again.
 
         Args:
             number: number of the participant's responses when the page was rendered.

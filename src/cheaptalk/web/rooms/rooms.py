@@ -19,7 +19,7 @@ from cheaptalk.web.rooms.seat_sessions import CLOSING, PRESENT, ChangeNotifier, 
 from cheaptalk.web.rooms.table_templates import TableTemplate
 
 LOBBY_TIMEOUT = 300.0
-"""Seconds after which waiting visitors are told that they can stop waiting."""
+"""Seconds after which waiting visitors can stop waiting."""
 
 
 class Stage(StrEnum):

@@ -1,1 +1,1 @@
-"""What trains language models on chats: here, or at a provider."""
+"""Trainers of language models: local, or at a provider."""

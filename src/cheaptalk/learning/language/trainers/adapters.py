@@ -30,7 +30,7 @@ def load_adapter(model: str, url: str) -> None:
     """Load an adapter into a server unless it is loaded; ignore models.
 
     Raises:
-        TrainingFailed: the server refuses, or there is none.
+        TrainingFailed: the server refuses or is unreachable.
     """
     if not is_adapter(model):
         return

@@ -78,22 +78,22 @@ class LocalTraining(Value):
         return f"hf/{model}" if self.serve is None else served(model, self.serve)
 
     def ready(self, model: str) -> None:
-        """Let the server load low-rank changes.
+        """Load an adapter into the server, if one is set.
 
         Raises:
-            TrainingFailed: it does not, or a folder is none of a model.
+            TrainingFailed: loading failed, or the folder contains no model.
         """
         folder = Path(model)
         is_hub_name = not (folder.is_absolute() or folder.exists() or model.startswith("."))
         if not is_hub_name and not is_adapter(model) and not (folder / "config.json").exists():
-            raise TrainingFailed(f"{model} is no folder of a language model: no config.json")
+            raise TrainingFailed(f"{model} is not a language model's folder: no config.json")
         if self.serve is not None:
             load_adapter(model, self.serve)
 
     @model_validator(mode="after")
     def _fits(self) -> "LocalTraining":
         if self.serve is not None and not self.lora:
-            raise ValueError("serve: a server loads low-rank changes alone; set lora, such as 16")
+            raise ValueError("serve: only LoRA adapters can be served; set lora, such as 16")
         return self
 
 
@@ -134,11 +134,11 @@ def fine_tune(
     Args:
         model: its folder, or its name on the Hub.
         out: a new folder.
-        reference: a model to stay near to; where it begins if none is named.
+        reference: the model for the KL penalty; by default the model itself.
 
     Raises:
-        TrainingFailed: there is nothing to learn from, no such model, or too little memory.
-        TemplateError: its chat template does not tell what was answered.
+        TrainingFailed: there are no chats, no such model, or too little memory.
+        TemplateError: answers can't be located with its chat template.
     """
     transformers = import_module("transformers")
     transformers.utils.logging.disable_progress_bar()
@@ -174,7 +174,7 @@ def fine_tune(
 
 def _no_model(name: Path | str, error: Exception) -> TrainingFailed:
     reason = str(error).partition("\n")[0]
-    return TrainingFailed(f"{name} is no language model that can be loaded: {reason}")
+    return TrainingFailed(f"{name} cannot be loaded as a language model: {reason}")
 
 
 def _examples(
@@ -189,8 +189,8 @@ def _examples(
     )
     if loss != "cloning" and max(len(better), len(worse)) > 1:
         raise TrainingFailed(
-            f"{tokenizer.name_or_path} shows past answers otherwise than they were given, so that "
-            f"a chat has no one probability; it can learn by cloning alone, not by {loss}"
+            f"the chat template of {tokenizer.name_or_path} rewrites earlier answers; use cloning "
+            f"instead of {loss}"
         )
     return [
         Example(tokens, training_example.weight, worse[0] if worse else None) for tokens in better
@@ -210,7 +210,7 @@ def learn(
     """Train a model on tokenised examples; see :func:`fine_tune`.
 
     Args:
-        stored: the type of its weights in the folder, one of torch; None to leave it.
+        stored: torch type of the weights in the folder; None to keep theirs.
     """
     if not examples:
         raise TrainingFailed("there is no chat to learn from")
@@ -226,12 +226,11 @@ def learn(
                 raise
             if memory.least:
                 raise TrainingFailed(
-                    "there is too little memory to learn from a single chat; take lora, or a "
-                    "smaller model"
+                    "too little memory to learn from a single chat; set lora or use a smaller model"
                 ) from error
             memory = memory.less()
     if not all(bool(weights.isfinite().all()) for weights in trained.parameters()):
-        raise TrainingFailed("weights stopped being numbers; take a lower rate")
+        raise TrainingFailed("the weights became infinite or NaN; use a lower rate")
     if settings.lora and settings.serve is None:
         trained = trained.merge_and_unload()
     with whole_folder(out) as folder:
@@ -258,10 +257,10 @@ def _trained(
         and all(example.weight == 1 for example in examples)
     )
     with TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # what these libraries say to one another
+        warnings.simplefilter("ignore", FutureWarning)  # between these libraries
         model = load()
         if not settings.lora:
-            model.float()  # small changes are lost on weights of few bits
+            model.float()  # small updates are lost in low precision
         arguments = _arguments(folder, settings, len(examples), memory)
         if plain:
             trainer = _cloning(model, tokenizer, examples, settings, arguments, callbacks)

@@ -12,8 +12,7 @@ from cheaptalk.learning.language.tokens import IGNORED, TokenizedChat
 from cheaptalk.learning.language.trainers.trainer import Loss
 
 CLIP = 0.2
-"""How far a token's probability may move by what is learned of it at once (Schulman and others
-2017, PPO)."""
+"""Clipping range of a token's probability ratio (Schulman and others 2017, PPO)."""
 
 
 class Example(NamedTuple):
@@ -49,7 +48,7 @@ class Learned(NamedTuple):
 
 
 def padded(examples: Sequence[Example], padding: int) -> dict[str, Any]:
-    """A batch of tensors: chats, and behind them those to which they are preferred."""
+    """Return a batch of tensors: chats, followed by the worse chats."""
     torch = import_module("torch")
     chats = [example.chat for example in examples] + [
         example.worse for example in examples if example.worse
@@ -74,7 +73,7 @@ def loss_of(model: Any, batch: dict[str, Any], objective: Learned) -> Any:
     inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
     own = labels != IGNORED
     log_probabilities = _logs(model, inputs)
-    token_logs = _said(log_probabilities, labels)
+    token_logs = _token_logs(log_probabilities, labels)
 
     def before(reference: Any) -> Any:
         with torch.no_grad():
@@ -82,11 +81,11 @@ def loss_of(model: Any, batch: dict[str, Any], objective: Learned) -> Any:
 
     count = own.sum().clamp(min=1)
     if objective.loss == "dpo":
-        gains = (token_logs - _said(before(objective.begun), labels)).sum(dim=1)
+        gains = (token_logs - _token_logs(before(objective.begun), labels)).sum(dim=1)
         better, worse = gains.chunk(2)
         loss = -(torch.nn.functional.logsigmoid(objective.beta * (better - worse)) * weight).mean()
     elif objective.loss == "grpo":
-        ratio = (token_logs - _said(before(objective.begun), labels)).exp()
+        ratio = (token_logs - _token_logs(before(objective.begun), labels)).exp()
         clipped = ratio.clamp(1 - CLIP, 1 + CLIP)
         loss = (
             -(torch.minimum(ratio * weight[:, None], clipped * weight[:, None]) * own).sum() / count
@@ -102,11 +101,11 @@ def loss_of(model: Any, batch: dict[str, Any], objective: Learned) -> Any:
 
 
 def _logs(model: Any, inputs: dict[str, Any]) -> Any:
-    """Logarithms of the probabilities of every next token, [chats, tokens, vocabulary]."""
+    """Return the log-probabilities of all next tokens; [chats, tokens, vocabulary]."""
     return model(**inputs, use_cache=False).logits[:, :-1].float().log_softmax(dim=-1)
 
 
-def _said(log_probabilities: Any, labels: Any) -> Any:
+def _token_logs(log_probabilities: Any, labels: Any) -> Any:
     """Return the log-probabilities of labelled tokens, 0 for others; [chats, tokens]."""
     own = labels != IGNORED
     return log_probabilities.gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1) * own
@@ -140,6 +139,6 @@ def learner(
     for reference in (objective.reference, objective.begun):
         if reference is not None:
             reference.to(trainer.args.device)
-    trainer.model_accepts_loss_kwargs = False  # the loss is a mean, of each part of a step
-    trainer.args.train_sampling_strategy = "random"  # others ask for columns
+    trainer.model_accepts_loss_kwargs = False  # the loss is a mean per partial step
+    trainer.args.train_sampling_strategy = "random"  # others need columns
     return trainer

@@ -44,8 +44,8 @@ T = TypeVar("T")
 
 
 class OpenAITraining(Value):
-    """How a model is trained at OpenAI. The defaults are those of Liao, Tomlin and Klein (2024,
-    appendix B)."""
+    """Settings of training at OpenAI, by default those of Liao, Tomlin and Klein (2024, appendix
+    B)."""
 
     trainer: Literal["openai"] = "openai"
     epochs: int = Field(default=3, ge=1)
@@ -71,24 +71,24 @@ class OpenAITraining(Value):
         loss: Loss = "cloning",
         reference: str | None = None,
     ) -> str:
-        """Train a model, or go on waiting for its training; its model string.
+        """Train a model, or resume waiting for it; return its model string.
 
         Args:
-            model: the model string of another one, such as ``openai/gpt-4o-mini-2024-07-18``.
-            out: a new folder for a note of the job, or that of a job that was begun.
-            reference: not heeded.
+            model: the initial model's string, such as ``openai/gpt-4o-mini-2024-07-18``.
+            out: the folder of the job's state file.
+            reference: ignored.
 
         Raises:
             TrainingFailed: there are too few chats, the provider refuses, or the job failed.
         """
         if loss != "cloning" or any(example.weight != 1 for example in training_examples):
             raise TrainingFailed(
-                "a training at OpenAI clones, every chat alike; take learn: cloning"
+                "training at OpenAI supports only unweighted cloning; use learn: cloning"
             )
         chats = [example.chat for example in training_examples]
         if len(chats) < FEWEST:
             raise TrainingFailed(
-                f"a training at OpenAI takes {FEWEST} chats at least, and there are {len(chats)}"
+                f"training at OpenAI needs at least {FEWEST} chats, not {len(chats)}"
             )
         note = Note(out / "job.json")
         drive(_train(self, model, chats, note, progress), lambda: None)
@@ -233,7 +233,7 @@ async def _waited(request: FineTuningRequest, progress: Progress | None) -> str:
         if job.status in BROKEN:
             reason = f": {job.error.message}" if job.error and job.error.message else ""
             raise TrainingFailed(
-                f"the job {job.id} {BROKEN[job.status]}{reason}; to train anew, remove "
+                f"the job {job.id} {BROKEN[job.status]}{reason}; to train again, remove "
                 f"{request.note.file}"
             )
         if progress is not None:

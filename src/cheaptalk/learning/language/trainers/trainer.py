@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 from cheaptalk.rules import CheaptalkError
 
 Messages: TypeAlias = Sequence[Mapping[str, str]]
-"""A chat: role and content of each message; what the assistant says is learned."""
+"""A chat: role and content of each message; the assistant's messages are learned."""
 
 
 class TrainingExample(NamedTuple):
@@ -25,21 +25,21 @@ class TrainingExample(NamedTuple):
 
 
 Loss: TypeAlias = Literal["cloning", "dpo", "grpo"]
-"""Cross-entropy, weighted; direct preference optimisation (Rafailov and others 2023), of a better
-and a worse chat; or group-relative policy optimisation (Shao and others 2024), weighted by how much
-better a chat is than others on the same instance."""
+"""Weighted cross-entropy; direct preference optimisation (Rafailov and others 2023) with a better
+and a worse chat; or group-relative policy optimisation (Shao and others 2024), weighted by a chat's
+advantage over others on the same instance."""
 
 
 class TrainingFailed(CheaptalkError):
-    """A model could not be trained; none was written."""
+    """A training failed; no model was written."""
 
 
 class Step(NamedTuple):
-    """How far a training is.
+    """The progress of a training.
 
     Attributes:
-        done, of: steps.
-        loss: mean over the last steps, in nats a token.
+        done, of: completed and total steps.
+        loss: mean over the last steps, in nats per token.
     """
 
     done: int
@@ -63,24 +63,24 @@ class Trainer(Protocol):
         loss: Loss = "cloning",
         reference: str | None = None,
     ) -> str:
-        """Train a model, or go on with what was begun in a folder.
+        """Train a model, or resume training in a folder.
 
         Args:
-            reference: a model to stay near to, where the trainer is told to.
+            reference: the model for a KL penalty, if the trainer has one.
 
         Returns:
-            What it made, as a model to train further.
+            The trained model, for further training.
 
         Raises:
-            TrainingFailed: it could not; nothing of an earlier model is lost.
+            TrainingFailed: training failed; earlier models are kept.
         """
 
     def player(self, model: str) -> str:
         """Return the model string under which the model plays."""
 
     def ready(self, model: str) -> None:
-        """Make sure that it can be asked under this name.
+        """Make the model available under this name.
 
         Raises:
-            TrainingFailed: it cannot.
+            TrainingFailed: the model isn't available.
         """

@@ -43,7 +43,7 @@ from cheaptalk.papers.gama.importer.games import (
 )
 from cheaptalk.papers.gama.importer.names import ALIASES, FileName, Treatment, exact_model
 from cheaptalk.players import ImportedSeat
-from cheaptalk.records.imports.files import faults, place_name, read_json, walk
+from cheaptalk.records.imports.files import faults, path_name, read_json, walk
 from cheaptalk.records.imports.importers import Importer, of_folder
 from cheaptalk.records.imports.importing import Collection, ForeignGame, Skipped, Unfit
 from cheaptalk.rules import CheaptalkError, ReplayMismatch, Table, get_game, give
@@ -88,7 +88,7 @@ def _games(
 ) -> Iterator[ForeignGame | Skipped]:
     yield from skipped
     for path in files:
-        location = place_name(root, path)
+        location = path_name(root, path)
         try:
             yield _game(path, location, aliases)
         except Unfit as reason:
@@ -97,8 +97,8 @@ def _games(
 
 def _game(path: Path, location: str, aliases: Mapping[str, str]) -> ForeignGame:
     data = read_json(path)
-    stem = place_name(path.parent, path).removesuffix(".json")
-    folder = place_name(path.parent, path.parent)
+    stem = path_name(path.parent, path).removesuffix(".json")
+    folder = path_name(path.parent, path.parent)
     notes: Counter[str] = Counter()
     name, file = _read(data, stem, folder, notes)
     file.check()

@@ -1,4 +1,4 @@
-"""What calls to models cost, provider's batches, and what judges say."""
+"""Costs of model calls, providers' batches, and verdicts of judges."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,5 +1,4 @@
-"""Which study bought which calls, when matches began, calls whose tokens cannot be true, and hashes
-of studies and rosters."""
+"""Payers of calls, times of matches, implausible token counts, hashes of studies and rosters."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,7 +11,7 @@ select min(members.study_id)
 from members join matches on matches.number = members.match_number
 where matches.id = :id
 """
-"""Who bought what was recorded before anybody noted it: the oldest of the studies that have it."""
+"""The payer of earlier calls: the oldest study with the match."""
 PURCHASES = """
 insert into purchases (study_id, match_number, calls, input_tokens, output_tokens, cached_tokens,
     reasoning_tokens, dollars, unpriced, uncounted, implausible)
