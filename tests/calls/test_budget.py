@@ -163,7 +163,7 @@ def test_a_cap_on_the_run_counts_from_its_beginning(store: Store) -> None:
     for _ in range(2):
         models = Canned(counted)
         progress = run(store, models, cap=Cap(calls=5), calls=1_000)
-        assert progress.halted == "the cap on this run of 5 calls is exhausted"
+        assert progress.halted == "this run's limit of 5 calls is exhausted"
         assert len(models.calls) == 5
 
 
@@ -331,7 +331,7 @@ def test_who_is_refused_by_one_cap_holds_nothing_of_another() -> None:
         with pytest.raises(MatchSpent, match="the match's budget of 1 call is exhausted"):
             await budget_tracker.open(call(), other)
         budget_tracker.now.spent = Cost(calls=2)
-        with pytest.raises(Halted, match="the cap on this run of 2 calls is exhausted"):
+        with pytest.raises(Halted, match="this run's limit of 2 calls is exhausted"):
             await budget_tracker.open(call(), one)
         return budget_tracker, one.in_flight
 
@@ -421,7 +421,7 @@ def test_a_cap_on_a_later_run_is_judged_by_what_came_back_before(store: Store) -
     assert run(store, Canned(counted), cap=Cap(calls=2)).halted
     models = Canned(counted)
     again = run(store, models, cap=Cap(tokens=1))
-    assert again.halted == "the cap on this run of 1 token would be exceeded (0 used)"
+    assert again.halted == "this run's limit of 1 token would be exceeded (0 used)"
     assert models.calls == []
     assert run(store, models, cap=Cap(tokens=1_000_000)).left == 0
 

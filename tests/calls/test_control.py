@@ -266,7 +266,7 @@ def test_who_does_not_run_is_told_why(store: Store, tmp_path: Path) -> None:
     played = study(**with_model())
     ct.run(played, store, models=Canned(), cap=ct.studies.Cap(calls=4))
     assert re.fullmatch(
-        r'"small" is not running \(\d of 6 matches ended; the last run halted: the cap on this run '
+        r"\"small\" is not running \(\d of 6 matches ended; the last run halted: this run's limit "
         rf"of 4 calls is exhausted\); resume it with: cheaptalk resume small --store "
         rf"{re.escape(path)}",
         told("small"),

@@ -43,10 +43,10 @@ def test_a_study_is_played_in_batches_and_lists_them(cheaptalk: Command, tmp_pat
         done = cheaptalk("run", "small.yaml", *QUICK)
         assert done.status == 0
         assert "small: 6 of 6 matches ended" in done.out
-        assert " at batch prices, 1 to 3 plies of batches, one after the " in done.err
-        assert many["plies"][0] <= len(server.sizes) <= many["plies"][1]
+        assert " at batch prices, 1 to 3 sequential rounds of batches" in done.err
+        assert many["batch_rounds"][0] <= len(server.sizes) <= many["batch_rounds"][1]
         assert (many["concurrency"], one["concurrency"]) == (100, 1)
-        assert one["plies"] == [6, 18], "each match has to wait for the one before"
+        assert one["batch_rounds"] == [6, 18], "each match has to wait for the one before"
         listed = json.loads(cheaptalk("model", "batches", "--json").out)
     assert [one["calls"] for one in listed] == server.sizes
     assert {one["state"] for one in listed} == {"collected"}

@@ -96,7 +96,7 @@ def test_explain_tells_a_purchase_from_a_hit_and_names_what_differs(
     cheaptalk: Command, tmp_path: Path, played: list[str]
 ) -> None:
     told = cheaptalk("model", "cache", "explain", played[0], "--store", "one.sqlite", *FILE).out
-    assert "request 0 alice: a hit from now on; it was bought for this match itself" in told
+    assert "request 0 alice: a hit for later requests; the entry was bought for this match" in told
     none = cheaptalk(
         "model", "cache", "explain", played[0], "--store", "one.sqlite", *FILE, "--request", "99"
     )

@@ -113,7 +113,7 @@ def test_a_run_is_capped_says_what_it_took_and_goes_on(cheaptalk: Command, tmp_p
         capped = cheaptalk("run", "small.yaml", "--store", "s.sqlite", "--max-dollars", "0.1")
         assert capped.status == 1
         assert "small: estimated " in capped.err
-        assert "halted: the cap on this run of $0.10 would be exceeded ($0.0" in capped.out
+        assert "halted: this run's limit of $0.10 would be exceeded ($0.0" in capped.out
         assert "  cost of the study so far: " in capped.out
         done = cheaptalk("resume", "small", "--store", "s.sqlite", "--json", "--max-calls", "900")
     cost = json.loads(done.out)["cost"]
@@ -174,9 +174,9 @@ def test_batches_are_announced_at_their_price_and_estimates_can_be_left_out(
         for options in ((), ("--batch",))
     )
     assert batch["dollars"] == pytest.approx([end / 2 for end in whole["dollars"]], rel=1e-4)
-    assert batch["seconds"] == [3_600 * batch["plies"][0], 86_400 * batch["plies"][1]]
+    assert batch["seconds"] == [3_600 * batch["batch_rounds"][0], 86_400 * batch["batch_rounds"][1]]
     said = cheaptalk("plan", "small.yaml", "--batch").out
-    assert " plies of batches, one after the other, in 1 h 0 min to " in said
+    assert " sequential rounds of batches, in 1 h 0 min to " in said
     assert "Estimate" not in cheaptalk("plan", "small.yaml", "--no-estimate").out
     found = cheaptalk("plan", "small.yaml", "--no-estimate", "--json").out
     assert json.loads(found)["estimate"] is None
@@ -194,4 +194,4 @@ def test_a_run_announces_nothing_where_no_estimate_is_wanted(
         written(tmp_path, server.url)
         done = cheaptalk("run", "small.yaml", "--no-estimate", "--max-calls", "1")
         assert "estimated" not in done.err
-        assert "halted: the cap on this run of 1 call is exhausted" in done.out
+        assert "halted: this run's limit of 1 call is exhausted" in done.out

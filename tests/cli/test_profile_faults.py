@@ -142,7 +142,7 @@ def test_a_profile_that_is_halted_says_what_is_kept_and_the_same_command_goes_on
 ) -> None:
     done = profiled("script/legal", "--max-calls", "3")
     assert done.status == 4
-    assert "halted: the cap on this run of 3 calls is exhausted" in done.out
+    assert "halted: this run's limit of 3 calls is exhausted" in done.out
     assert f"{KEPT}script/legal --label me" in " ".join(done.out.split())
     said = " ".join(done.said.split())
     assert "2 matches of the study not played; all numbers are of the 2 matches of me" in said

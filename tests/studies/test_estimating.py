@@ -238,7 +238,7 @@ def test_a_rehearsal_reads_what_the_match_would(store: Store) -> None:
     found = rehearse(planned.matches[0], "random")
     assert found is not None
     loads = found.loads.values()
-    assert sum(load.calls for load in loads) == found.plies == len(models.calls)
+    assert sum(load.calls for load in loads) == found.batch_rounds == len(models.calls)
     sent = sum(load.sent + load.schema for load in loads)
     assert sent == sum(map(characters, models.calls))
 
@@ -335,7 +335,7 @@ def test_a_batch_is_announced_at_its_price() -> None:
     whole, batch = estimate(planned, half), estimate(planned, half, batch=True)
     assert whole.total.dollars is not None
     assert batch.total.dollars == whole.total.dollars.times(0.5)
-    assert whole.plies is None
+    assert whole.batch_rounds is None
 
 
 def batched(game: str, concurrency: int | None = None, **changes: Any) -> Estimate:
@@ -345,27 +345,29 @@ def batched(game: str, concurrency: int | None = None, **changes: Any) -> Estima
 
 def test_batches_are_counted_in_plies_of_up_to_a_day() -> None:
     found = batched("bargaining", games=[{"game": "bargaining", "fixed": {"horizon": 6}}])
-    assert found.plies is not None
-    assert 2 <= found.plies.low <= found.plies.high
-    assert 2 * 6 <= found.plies.high < 3 * 6, "an offer and an answer a round, some asked again"
-    assert found.seconds == (3_600 * found.plies.low, 86_400 * found.plies.high)
+    assert found.batch_rounds is not None
+    assert 2 <= found.batch_rounds.low <= found.batch_rounds.high
+    assert 2 * 6 <= found.batch_rounds.high < 3 * 6, (
+        "an offer and an answer a round, some asked again"
+    )
+    assert found.seconds == (3_600 * found.batch_rounds.low, 86_400 * found.batch_rounds.high)
     assert found.at_once == 10_000
-    low, high = (round(end) for end in found.plies)
+    low, high = (round(end) for end in found.batch_rounds)
     assert (
-        f"estimated time: {low} to {high} plies of batches, one after the other, in {low} h 0 min "
+        f"estimated time: {low} to {high} sequential rounds of batches, in {low} h 0 min "
         f"to {high} d 0 h, with up to 10,000 matches at once"
     ) in str(found)
-    assert found.as_json()["plies"] == [*found.plies]
+    assert found.as_json()["batch_rounds"] == [*found.batch_rounds]
 
 
 def test_who_is_asked_at_once_is_in_one_batch() -> None:
     fixed = {"players": 5, "rounds": 3}
     games = [{"game": "guess_the_average", "fixed": fixed}]
-    assert batched("guess_the_average", games=games).plies == Range(3, 4)
+    assert batched("guess_the_average", games=games).batch_rounds == Range(3, 4)
 
 
 def test_matches_that_wait_for_others_need_batches_of_their_own() -> None:
-    whole, parts = (batched("persuasion", number).plies for number in (None, 4))
+    whole, parts = (batched("persuasion", number).batch_rounds for number in (None, 4))
     assert whole is not None
     assert parts == Range(math.ceil(whole.low * 10 / 4), whole.high * 3)
 

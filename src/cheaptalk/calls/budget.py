@@ -243,7 +243,7 @@ class BudgetTracker:
         self.run = run
         self.prices = prices
         self.study = Account("the budget", lambda: self.budget, spent, Halted)
-        self.now = Account("the cap on this run", lambda: self.run, Cost(), Halted)
+        self.now = Account("this run's limit", lambda: self.run, Cost(), Halted)
         self.short = self.uncountable = False
         self.used_up: set[Account] = set()
         self._sizes: defaultdict[str, Sizes] = defaultdict(Sizes)

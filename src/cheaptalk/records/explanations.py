@@ -101,7 +101,7 @@ def explain_call(cache: Cache, call: AskedCall) -> Explanation:
     lines = (
         [] if nearest_entry is None else list(differences(call.request.data, nearest_entry.request))
     )
-    verdict = "a hit from now on; it was bought for this match itself" if is_own else "miss"
+    verdict = "a hit for later requests; the entry was bought for this match" if is_own else "miss"
     comparison = (
         "the cache contains no other request" if nearest_entry is None
         else f"the nearest other request, of match {nearest_entry.match}, differs in"

@@ -380,7 +380,7 @@ def _print_summary(
     if results.changes and not any(change.significant for change in results.changes):
         more = profile.battery.larger(profile.size)
         hint = " (a larger size detects smaller changes)" if more else ""
-        say(f"changed: no metric by more than chance would{hint}")
+        say(f"no metric changed significantly{hint}")
     for decision in results.decisions:
         say(str(decision))
     say(f"Page written to {page.absolute()}, metrics to {file.absolute()}")

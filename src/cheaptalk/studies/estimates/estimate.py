@@ -86,7 +86,7 @@ class Estimate(Printed):
         rehearsed: matches that were rehearsed with substitutes.
         at_once: matches played concurrently.
         seconds: duration of the run.
-        plies: consecutive rounds of providers' batches; None without batches.
+        batch_rounds: consecutive rounds of providers' batches; None without batches.
         lengths: mean calls per match, by game.
         assumes: the assumptions of the estimate, one sentence each.
     """
@@ -98,7 +98,7 @@ class Estimate(Printed):
     rehearsed: int
     at_once: int
     seconds: Range
-    plies: Range | None
+    batch_rounds: Range | None
     lengths: dict[str, Range]
     assumes: tuple[str, ...]
 
@@ -136,9 +136,9 @@ class Estimate(Printed):
     def duration(self) -> str:
         """The duration of the run as text."""
         text = duration_shown(self.seconds)
-        if self.plies is None:
+        if self.batch_rounds is None:
             return text
-        return f"{shown(self.plies, 'ply')} of batches, one after the other, in {text}"
+        return f"{shown(self.batch_rounds, 'sequential round')} of batches, in {text}"
 
     def __str__(self) -> str:
         rows = [f"{counted(self.matches, 'match')} with models: {self.line}"]
@@ -158,7 +158,7 @@ class Estimate(Printed):
             "per_match": self.per_match.as_json(),
             "concurrency": self.at_once,
             "seconds": [round(end, 1) for end in self.seconds],
-            "plies": self.plies and [*self.plies],
+            "batch_rounds": self.batch_rounds and [*self.batch_rounds],
             "unpriced": self.unpriced,
             "players": {
                 label: {"model": self.models[label], **amounts.as_json()}
@@ -229,9 +229,9 @@ def estimate(
         work = work.plus(seconds_of(amounts, history.calls.get(call_types[label, part])))
     limit = concurrency or (IN_BATCHES if batch else CONCURRENCY)
     at_once = max(1, min(limit, len(remaining)))
-    plies = rehearsals.plies(len(remaining) / at_once, begun) if batch else None
-    if plies is not None:
-        seconds = Range(plies.low * BATCH[0], plies.high * BATCH[1])
+    batch_rounds = rehearsals.batch_rounds(len(remaining) / at_once, begun) if batch else None
+    if batch_rounds is not None:
+        seconds = Range(batch_rounds.low * BATCH[0], batch_rounds.high * BATCH[1])
     else:
         longest = work.high / max(len(remaining), 1) * LONGER
         seconds = Range(work.low / at_once, work.high / min(at_once, START) + longest)
@@ -249,7 +249,8 @@ def estimate(
         assumes += ("matches in progress count in full in the high estimate",)
     models = {label: spec.model for label, spec in specs.items()}
     return Estimate(
-        len(remaining), players, per_match, models, len(rehearsals.done), limit, seconds, plies,
+        len(remaining), players, per_match, models, len(rehearsals.done), limit, seconds,
+        batch_rounds,
         _calls_by_game(totals, remaining), assumes,
     )  # fmt: skip
 
@@ -382,7 +383,7 @@ class _Rehearsals:
         means = [mean_load(loads) for loads in loads_by_trial.values()]
         return mean_load(shortest), mean_load([mean_load(means), max(means, key=_characters_sent)])
 
-    def plies(self, turns: float, begun: Container[str]) -> Range:
+    def batch_rounds(self, turns: float, begun: Container[str]) -> Range:
         """Return the number of batch rounds; in each, every live match advances by one call.
 
         The low end is the longest of the shortest rehearsals, the high end the longest rehearsal
@@ -393,11 +394,11 @@ class _Rehearsals:
             begun: ids of matches that may be nearly complete.
         """
         lengths = {
-            id_: [rehearsal.plies for rehearsal in played.values()]
+            id_: [rehearsal.batch_rounds for rehearsal in played.values()]
             for id_, played in self.done.items()
             if played
         }
-        quick = [min(plies) for id_, plies in lengths.items() if id_ not in begun]
+        quick = [min(batch_rounds) for id_, batch_rounds in lengths.items() if id_ not in begun]
         low = max(max(quick), math.ceil(min(quick) * turns)) if quick else min(1, len(lengths))
         longest = max(map(max, lengths.values()), default=0)
         return Range(low, math.ceil(longest * (1 + REASKED)) * math.ceil(turns))

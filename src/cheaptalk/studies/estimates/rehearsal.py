@@ -73,11 +73,12 @@ class Rehearsal(NamedTuple):
 
     Attributes:
         loads: the load of each model's seat.
-        plies: length of the longest chain of dependent calls; simultaneous requests count once.
+        batch_rounds: length of the longest chain of dependent calls; simultaneous requests count
+            once.
     """
 
     loads: Loads
-    plies: int
+    batch_rounds: int
 
 
 def mean_load(loads: Sequence[Load]) -> Load:
