@@ -98,7 +98,7 @@ def test_what_is_written_is_typed(cheaptalk: Command, tmp_path: Path) -> None:
         (("game", "mine", "--out", "."), ". already exists; choose another folder with --out"),
         (("game", "mine", "--game", "persuasion"), "--game is only valid for a player or style"),
         (("player", "linear"), 'bargaining already has a strategy named "linear"'),
-        (("style", "plain"), 'bargaining has a style named "plain" already'),
+        (("style", "plain"), 'bargaining already has a style named "plain"'),
         (("style", "mine", "--game", "bargainin"), 'did you mean "bargaining"?'),
     ],
 )

@@ -292,7 +292,7 @@ def test_only_equal_outcomes_show_that_nothing_changed(
         frames = cast("dict[str, pl.DataFrame]", after.frames)
         instances = pl.col("instance").gather((pl.int_range(pl.len()) + shift) % pl.len())
         frames["bargaining"] = frames["bargaining"].sort("instance").with_columns(
-            instances.over("configuration", "pairing"), match=pl.col("match_id") + " again"
+            instances.over("configuration", "pairing"), match_id=pl.col("match_id") + " again"
         )  # fmt: skip
         made = [*_Comparison(after, {}, ("bargaining",)).changes("bargaining", before)]
     assert isinstance(made[0], Answer)
