@@ -85,7 +85,7 @@ def test_answers_are_learned_one_by_one_where_the_past_is_rewritten(tiny: Path) 
         (None, "has no chat template"),
         (NO_SYSTEM, "rejects a chat: no system message, please"),
         (UPPER, r"changes '\[message\] I take .* to '\[MESSAGE\] I TAKE"),
-        (THINKING, r"makes '<think>\\n\\n</think>\\n\\n\[message\]"),
+        (THINKING, r"changes .* to '<think>\\n\\n</think>\\n\\n\[message\]"),
     ],
 )
 def test_a_template_that_says_something_else_is_refused(
